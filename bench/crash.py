@@ -55,7 +55,7 @@ def run_desk(cycles: int, folder: Path, seed: int) -> None:
         totals["holds given back"] += cycle.given_back
         print(
             f"{number:4}: {cycle.acknowledged:6} acknowledged, {cycle.given_back:3} holds given"
-            f" back, {cycle.unasked:5} charges that nobody was told of (in all)",
+            f" back, {cycle.unacknowledged:5} unacknowledged charges (in all)",
             flush=True,
         )
     print(

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import xlsxwriter  # type: ignore[import-untyped]
 
-from balcao.batches.columns import AskedRow, map_columns
+from balcao.batches.columns import ValidRow, map_columns
 from balcao.batches.result_columns import ResultColumns, ResultRow
 from balcao.batches.results import ResultForm, write_rows
 from balcao.batches.tables.opening import open_table
@@ -75,7 +75,7 @@ def read(path: Path) -> None:
     began = time.perf_counter()
     with open_table(path, MEDIA_TYPES.get(path.suffix[1:], "text/csv")) as table:
         columns = map_columns(OPERATION, table.header, table.sample)
-        asked = sum(isinstance(columns.read(row), AskedRow) for row in table.rows)
+        asked = sum(isinstance(columns.read(row), ValidRow) for row in table.rows)
     print_figures(began, asked)
 
 

@@ -122,7 +122,7 @@ DONE_IN: dict[str, tuple[str, set[str], set[str]]] = {
             "sources/upstream.py",
             "examination/service.py",
             "opendata/fetching/share_client.py",
-            "cli/asking.py",
+            "cli/service_client.py",
         },
     ),
     "PDFs that others made are opened": (

@@ -1,1 +1,1 @@
-"""What is run by hand or by make, and is no part of the service."""
+"""Programs run by hand or by make, not part of the service."""

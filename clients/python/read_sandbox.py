@@ -9,7 +9,7 @@ from balcao_client import Balcao, BalcaoError
 
 
 def main() -> None:
-    """A line of each answer."""
+    """Print a line for each answer."""
     with Balcao(os.environ["BALCAO_BASE"], os.environ["BALCAO_KEY"]) as balcao:
         zone = balcao.suframa("90010002000154")
         print("suframa", zone.status, zone.body["status"]["descricao"])

@@ -1,4 +1,4 @@
-"""Answers of the operations' own examples, as they are delivered."""
+"""Answers of the operations' examples, as delivered."""
 
 from balcao.core.receipts import Numbering
 from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
@@ -7,7 +7,7 @@ REQUEST = "019a0000-0000-7000-8000-000000000001"
 
 
 def answers(operation: Operation) -> dict[str, bytes]:
-    """The envelope of each example, by its name."""
+    """Return the envelope of each example, by name."""
     around = Circumstances(EXAMPLE_MS, 1, Numbering(b"pepper"))
     return {
         each.name: b'{"request_id":"'
@@ -19,5 +19,5 @@ def answers(operation: Operation) -> dict[str, bytes]:
 
 
 def answer(operation: Operation) -> bytes:
-    """The first example's."""
+    """Return the envelope of the first example."""
     return next(iter(answers(operation).values()))

@@ -1,4 +1,4 @@
-"""Files as people send them, made where they are needed, and what comes of their rows."""
+"""Builders of batch files, and the outcomes of their rows."""
 
 import io
 import zipfile
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
-from balcao.batches.columns import AskedRow, ColumnMap, InvalidRow, map_columns
+from balcao.batches.columns import ColumnMap, InvalidRow, ValidRow, map_columns
 from balcao.batches.tables.contract import BOUNDS, TableBounds
 from balcao.batches.tables.opening import open_table
 from balcao.core.errors import FileUnreadable
@@ -29,14 +29,14 @@ Writing = Callable[[Any, Any], None]
 
 
 def saved(folder: Path, content: bytes | str, coding: str = "utf-8") -> Path:
-    """A file of this content."""
+    """Write a file with this content."""
     path = folder / "arquivo"
     path.write_bytes(content if isinstance(content, bytes) else content.encode(coding))
     return path
 
 
 def workbook(folder: Path, write: Writing, options: Mapping[str, object] | None = None) -> Path:
-    """A spreadsheet; `write` is given its first sheet and the book, for formats."""
+    """Write a spreadsheet; `write` receives its first sheet and the book, for formats."""
     path = folder / "planilha"
     with xlsxwriter.Workbook(str(path), dict(options or {})) as book:
         write(book.add_worksheet("Clientes"), book)
@@ -44,7 +44,7 @@ def workbook(folder: Path, write: Writing, options: Mapping[str, object] | None 
 
 
 def sheet(folder: Path, rows: Sequence[Sequence[object]]) -> Path:
-    """A spreadsheet of texts and numbers, as their types are."""
+    """Write a spreadsheet of texts and numbers."""
 
     def write(page: Any, book: Any) -> None:
         for at, row in enumerate(rows):
@@ -58,7 +58,7 @@ def sheet(folder: Path, rows: Sequence[Sequence[object]]) -> Path:
 
 
 def written_by_hand(folder: Path, rows: str) -> Path:
-    """A spreadsheet with these rows in its XML, that take a library long to write."""
+    """Write a spreadsheet with these rows as XML, which is faster than a library."""
     path = workbook(folder, lambda page, book: None)
     made = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
@@ -72,12 +72,12 @@ def written_by_hand(folder: Path, rows: str) -> Path:
 
 
 def text_cell(place: str, text: str) -> str:
-    """The XML of a cell."""
+    """Return the XML of a cell."""
     return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
 
 
 def bomb(folder: Path, megabytes: int) -> Path:
-    """A ZIP that is small, and a spreadsheet of this size when it is unpacked."""
+    """Write a small ZIP that unpacks to a spreadsheet of this size."""
     made = io.BytesIO()
     with (
         zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -94,31 +94,31 @@ def outcomes(
     media_type: str = "text/csv",
     **how: Any,
 ) -> list[str]:
-    """What each row asks, or why not: `2 90010001000100`, `3 documento_invalido`."""
-    return [told(read) for read in asked(path, operation, media_type, **how)]
+    """Return each row's question or error: `2 90010001000100`, `3 documento_invalido`."""
+    return [row_text(read) for read in read_rows(path, operation, media_type, **how)]
 
 
-def asked(
+def read_rows(
     path: Path,
     operation: Operation = COMPANY,
     media_type: str = "text/csv",
     *,
     bounds: TableBounds = BOUNDS,
     **how: Any,
-) -> list[AskedRow | InvalidRow]:
-    """What comes of each row."""
+) -> list[ValidRow | InvalidRow]:
+    """Return the result of reading each row."""
     with open_table(path, media_type, bounds=bounds) as table:
         columns = map_columns(operation, table.header, table.sample, **how)
         return [columns.read(row) for row in table.rows]
 
 
 def mapped(header: Sequence[str], operation: Operation = COMPANY, **how: Any) -> ColumnMap:
-    """The columns of a header."""
+    """Map the columns of a header."""
     return map_columns(operation, header, **how)
 
 
-def told(row: AskedRow | InvalidRow) -> str:
-    """A row in short."""
+def row_text(row: ValidRow | InvalidRow) -> str:
+    """Return a row's question or error as a short text."""
     if isinstance(row, InvalidRow):
         return f"{row.line} {row.code}"
     inquiry = row.question.inquiries[0]
@@ -127,7 +127,7 @@ def told(row: AskedRow | InvalidRow) -> str:
 
 
 def refused(path: Path, media_type: str = "text/csv", bounds: TableBounds = BOUNDS) -> str:
-    """With which code a file is refused, when it is opened or as it is read."""
+    """Return the error code of a file that is refused when opened or read."""
     with (
         pytest.raises(FileUnreadable) as caught,
         open_table(path, media_type, bounds=bounds) as table,

@@ -1,4 +1,4 @@
-"""Files as they come from spreadsheets, programs and people, and what comes of each row."""
+"""Files as spreadsheets, programs and people write them, and the outcome of each row."""
 
 import time
 from pathlib import Path
@@ -77,7 +77,7 @@ def test_windows_1252(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16", "utf-8"])
-def test_marks_of_unicode(tmp_path: Path, coding: str) -> None:
+def test_byte_order_marks(tmp_path: Path, coding: str) -> None:
     path = saved(tmp_path, f"CNPJ\tMunicípio\r\n{A}\tSão Paulo\r\n", coding)
     with open_table(path) as table:
         assert table.header == ("CNPJ", "Município")
@@ -90,14 +90,14 @@ def test_commas_and_a_title_with_a_semicolon(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("title", ["Relatório", "Relação de CNPJ", ";Relatório;;"])
-def test_a_title_above_data_without_names_is_passed_over(tmp_path: Path, title: str) -> None:
+def test_a_title_above_data_without_names_is_skipped(tmp_path: Path, title: str) -> None:
     text = f"{title}\nFULANA;Rua Um;SP;{A}\nSICRANA;Rua Dois;RJ;{B}\n"
     assert outcomes(saved(tmp_path, text)) == [f"2 {A}", f"3 {B}"]
     text = f"{title}\n{A};FULANA;Rua Um;SP\n{B};SICRANA;Rua Dois;RJ\n"
     assert outcomes(saved(tmp_path, text)) == [f"2 {A}", f"3 {B}"]
 
 
-def test_a_title_above_names_is_passed_over(tmp_path: Path) -> None:
+def test_a_title_above_names_is_skipped(tmp_path: Path) -> None:
     text = f"Relação de CNPJ\nEmpresa;CNPJ (só números)\nFULANA;{A}\n"
     assert outcomes(saved(tmp_path, text)) == [f"3 {A}"]
 
@@ -125,7 +125,7 @@ def test_documents_beyond_the_names_are_no_column(tmp_path: Path) -> None:
     assert caught.value.reason == "sem_coluna_de_documento"
 
 
-def test_separator_said_in_the_first_line(tmp_path: Path) -> None:
+def test_separator_declared_in_the_first_line(tmp_path: Path) -> None:
     assert outcomes(saved(tmp_path, f"sep=|\nCNPJ|UF\n{A}|SP\n"), STATE) == [f"3 {A} SP"]
 
 
@@ -134,23 +134,23 @@ def test_separators_and_line_ends_in_quotation_marks(tmp_path: Path) -> None:
     path = saved(tmp_path, text)
     with open_table(path) as table:
         assert next(table.rows).cells == ('Um; "dois"\nRua 3', A)
-    assert outcomes(path) == [f"2 {A}", f"3 {B}"]  # as a spreadsheet counts its rows
+    assert outcomes(path) == [f"2 {A}", f"3 {B}"]  # numbered like rows of a spreadsheet
 
 
-def test_a_quotation_that_is_never_closed_swallows_nothing(tmp_path: Path) -> None:
+def test_an_unclosed_quotation_is_refused(tmp_path: Path) -> None:
     rows = f"Outro;{B}\n" * 3
     assert refused(saved(tmp_path, f'Nome;CNPJ\n"Um;{A}\n{rows}')) == "aspas_abertas"
     many = f"Outro;{B}\n" * 100
     assert refused(saved(tmp_path, f'Nome;CNPJ\n"Um;{A}\n{many}"Dois";{A}\n')) == "aspas_abertas"
 
 
-def test_letters_in_cnpjs_stay(tmp_path: Path) -> None:
+def test_letters_in_cnpjs_are_kept(tmp_path: Path) -> None:
     text = f"CNPJ\n12.abc.345/0001-88\n{LETTERS}\n2ABC345000188\n"
     expected = [f"2 {LETTERS}", f"3 {LETTERS}", "4 tamanho_errado"]
     assert outcomes(saved(tmp_path, text)) == expected
 
 
-def test_masks_and_what_people_write_around(tmp_path: Path) -> None:
+def test_punctuation_and_texts_around_documents(tmp_path: Path) -> None:
     texts = [
         "90.010.001/0001-00",
         " 90 010 001 / 0001‑00 ",
@@ -178,13 +178,13 @@ def test_a_bomb(tmp_path: Path) -> None:
 
 
 def test_a_cell_far_from_the_others(tmp_path: Path) -> None:
-    """A program that keeps sheets as rectangles needs a terabyte for this one."""
+    """A reader that stores sheets as rectangles would need a terabyte."""
     first = f'<row r="1">{text_cell("A1", "CNPJ")}</row><row r="2">{text_cell("A2", A)}</row>'
     last = f'<row r="1048576">{text_cell("XFD1048576", "x")}</row>'
     assert refused(written_by_hand(tmp_path, first + last)) == "planilha_pesada_demais"
 
 
-def test_formulas_are_not_carried_out(tmp_path: Path) -> None:
+def test_formulas_are_not_evaluated(tmp_path: Path) -> None:
     def write(page: Any, book: Any) -> None:
         page.write_row(0, 0, ["CNPJ", "Nome"])
         page.write_formula(1, 0, '=CONCATENATE("9001000","1000100")', None, A)  # as last computed
@@ -218,11 +218,11 @@ def test_several_columns_without_a_header(tmp_path: Path) -> None:
     assert outcomes(path) == [f"1 {A}", f"2 {B}"]
 
 
-def test_a_column_of_documents_that_nobody_named_so(tmp_path: Path) -> None:
+def test_a_column_of_documents_with_another_name(tmp_path: Path) -> None:
     assert outcomes(saved(tmp_path, f"Nome;Número\nUm;{A}\nDois;{B}\n")) == [f"2 {A}", f"3 {B}"]
 
 
-def test_people_and_companies_and_who_has_no_birth_date(tmp_path: Path) -> None:
+def test_people_and_companies_and_missing_birth_dates(tmp_path: Path) -> None:
     text = (
         "CPF/CNPJ;Data de Nascimento\n"
         f"{A};\n900.100.001-00;01/02/1980\n{CPF};\n{CPF};31/02/1980\n{CPF};1980-02-01\n"
@@ -301,7 +301,7 @@ def test_lists_in_json(tmp_path: Path) -> None:
         (b"  <html><table>", XLSX, "arquivo_html"),
         (b"PK\x03\x04 and no more", XLSX, "planilha_danificada"),
         (b"cnpj\n\x00\x01\x02\n", "text/csv", "texto_ilegivel"),
-        (b"cnpj\n\x81\x8d\xff\n", "text/csv", "texto_ilegivel"),  # in none of the codings
+        (b"cnpj\n\x81\x8d\xff\n", "text/csv", "texto_ilegivel"),  # in none of the encodings
         (b"cnpj\n" + b"9" * 300_000, "text/csv", "linha_longa_demais"),
         (b"cnpj" + b";" * 300 + b"\n1\n", "text/csv", "colunas_demais"),
         (b'{"cnpj": 1}\n{"cnpj": \n', JSONL, "json_ilegivel"),
@@ -317,7 +317,9 @@ def test_lists_in_json(tmp_path: Path) -> None:
         (b'["\xff"]', JSON, "texto_ilegivel"),
     ],
 )
-def test_what_is_no_table(tmp_path: Path, content: bytes, media_type: str, code: str) -> None:
+def test_other_formats_are_refused(
+    tmp_path: Path, content: bytes, media_type: str, code: str
+) -> None:
     assert refused(saved(tmp_path, content), media_type) == code
 
 
@@ -338,8 +340,8 @@ def test_more_than_a_file_may_have(tmp_path: Path) -> None:
     assert refused(saved(tmp_path, f"cnpj\n{A}\n"), bounds=small) == "arquivo_grande_demais"
 
 
-def test_what_is_read_does_not_depend_on_what_it_was_called(tmp_path: Path) -> None:
-    """People's browsers call a CSV `application/vnd.ms-excel`."""
+def test_spreadsheets_are_recognised_with_a_wrong_media_type(tmp_path: Path) -> None:
+    """Browsers send `application/vnd.ms-excel` for CSV."""
     path = saved(tmp_path, f"cnpj\n{A}\n")
     for name in ("application/vnd.ms-excel", XLSX, "application/octet-stream", ""):
         assert outcomes(path, COMPANY, name) == [f"2 {A}"]
@@ -349,7 +351,7 @@ def test_what_is_read_does_not_depend_on_what_it_was_called(tmp_path: Path) -> N
         book = tmp_path / name
 
 
-def test_who_lets_go_of_a_table_early_leaves_no_process(tmp_path: Path) -> None:
+def test_closing_a_table_early_ends_its_process(tmp_path: Path) -> None:
     path = sheet(tmp_path, [["cnpj"], *[[A]] * 5_000])
     table = open_table(path)
     table.close()
@@ -357,7 +359,7 @@ def test_who_lets_go_of_a_table_early_leaves_no_process(tmp_path: Path) -> None:
     assert len(list(open_table(path).rows)) == 5_000
 
 
-# ---- What else people's programs write ----
+# Formats of other programs
 
 
 def test_texts_written_as_formulas_in_every_column(tmp_path: Path) -> None:
@@ -374,7 +376,7 @@ def test_texts_written_as_formulas_in_every_column(tmp_path: Path) -> None:
         assert table.header == ("CPF", "Nascimento", "UF", "Ref")
         assert next(table.rows).cells == (CPF, "01/02/1980", "SP", "A-1")
     other = saved(tmp_path, f'CNPJ;Nome\n{A};="A"&"B"\n{B};=1+1\n')
-    with open_table(other) as table:  # no other formula is carried out
+    with open_table(other) as table:  # no other formula is evaluated
         assert [row.cells[1] for row in table.rows] == ['="A"&"B"', "=1+1"]
 
 
@@ -400,7 +402,7 @@ def test_texts_written_as_formulas_in_spreadsheets_and_json(tmp_path: Path) -> N
     ],
 )
 def test_bars_between_cells_and_around_lines(tmp_path: Path, text: str) -> None:
-    found = [told.split(" ", 1)[1] for told in outcomes(saved(tmp_path, text), STATE)]
+    found = [row_text.split(" ", 1)[1] for row_text in outcomes(saved(tmp_path, text), STATE)]
     assert found[0] == f"{A} SP"
     assert found[-1] == f"{B} AM"
     with open_table(saved(tmp_path, text)) as table:
@@ -415,18 +417,18 @@ def test_bars_around_lines_without_a_header(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("coding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_without_its_mark(tmp_path: Path, coding: str) -> None:
+def test_utf_16_without_byte_order_mark(tmp_path: Path, coding: str) -> None:
     path = saved(tmp_path, f"CNPJ\tNome\r\n{A}\tSão\r\n", coding)
     assert outcomes(path) == [f"2 {A}"]
 
 
-def test_line_ends_of_old_macs_and_the_last_sign_of_dos(tmp_path: Path) -> None:
+def test_line_ends_of_old_macs_and_end_of_file_of_dos(tmp_path: Path) -> None:
     text = f"CNPJ;Razão Social\r{A};Um\r{B};Dois\r"
     assert outcomes(saved(tmp_path, text, "windows-1252")) == [f"2 {A}", f"3 {B}"]
     assert outcomes(saved(tmp_path, f"CNPJ\r\n{A}\r\n\x1a")) == [f"2 {A}"]
 
 
-def test_names_beside_documents(tmp_path: Path) -> None:
+def test_names_next_to_documents(tmp_path: Path) -> None:
     text = (
         "90.010.001/0001-00 - Padaria, Bar e Cia\nPadaria São João (90.010.002/0001-54)\n"
         "CGC 90.010.003/0001-07\n90.010.001/0001-00 / 90.010.002/0001-54\n90010001\nabc\n"
@@ -453,7 +455,7 @@ def test_a_title_with_a_document_is_no_row(tmp_path: Path) -> None:
         assert outcomes(saved(tmp_path, f"{title}\n{header};Nome\n{A};Um\n")) == [f"3 {A}"]
 
 
-def test_numbers_filled_up_with_zeros(tmp_path: Path) -> None:
+def test_numbers_padded_with_zeros(tmp_path: Path) -> None:
     text = "CPF/CNPJ;Nascimento\n00090010000100;01/02/1980\n000090010000100;01/02/1980\n"
     path = saved(tmp_path, f"{text}0{A};\n00000000000000;\n")
     assert outcomes(path, FEDERAL) == [

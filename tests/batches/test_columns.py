@@ -1,4 +1,4 @@
-"""Which column is what, and what a row asks or why it asks nothing."""
+"""Recognition of columns, and questions or errors of rows."""
 
 import datetime
 import weakref
@@ -9,14 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balcao.batches import names
-from balcao.batches.columns import (
-    AskedRow,
-    InvalidRow,
-    asked_digest,
-    map_columns,
-    roles,
-)
-from balcao.batches.documents import Mended, mend
+from balcao.batches.columns import InvalidRow, ValidRow, map_columns, question_digest, roles
+from balcao.batches.documents import CellDocument, read_document
 from balcao.batches.tables.contract import TableRow, column_index, column_letter
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.document_reader import DocumentKind
@@ -26,7 +20,7 @@ from balcao.core.questions import Strategy
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Parameters
-from tests.batches.files import COMPANY, FEDERAL, RURAL, SINTEGRA, STATE, mapped, told
+from tests.batches.files import COMPANY, FEDERAL, RURAL, SINTEGRA, STATE, mapped, row_text
 
 A, B, CPF = "90010001000100", "90010002000154", "90010000100"
 CNPJS: frozenset[DocumentKind] = frozenset(("cnpj",))
@@ -34,11 +28,11 @@ KINDS: list[frozenset[DocumentKind]] = [CNPJS, frozenset(("cpf",)), frozenset(("
 
 
 class Word(str):
-    """One that is known to be let go."""
+    """A string subclass that can be weakly referenced."""
 
 
 def meanings(header: str, operation: Operation = COMPANY) -> dict[str, str]:
-    """What each column that is used is used for, by letter."""
+    """Return the use of each used column, by letter."""
     columns = mapped(header.split(";"), operation).columns
     return {
         each.letter: "/".join(filter(None, (each.meaning, each.compared)))
@@ -55,7 +49,7 @@ def meanings(header: str, operation: Operation = COMPANY) -> dict[str, str]:
         ("Cód.;CPF / CNPJ", COMPANY, {"A": "ref", "B": "documento"}),
         ("Nº do CNPJ (só números)", COMPANY, {"A": "cnpj"}),
         ("CNPJ básico;CNPJ do cliente", COMPANY, {"B": "cnpj"}),
-        ("Documento;CNPJ", COMPANY, {"B": "cnpj"}),  # of an invoice
+        ("Documento;CNPJ", COMPANY, {"B": "cnpj"}),  # number of an invoice
         ("CNPJ;CPF", COMPANY, {"A": "cnpj"}),
         ("CNPJ;CPF;Dt. Nasc.", FEDERAL, {"A": "cnpj", "B": "cpf", "C": "data_nascimento"}),
         ("CPF;Estado", RURAL, {"A": "cpf", "B": "uf"}),
@@ -79,7 +73,7 @@ def meanings(header: str, operation: Operation = COMPANY) -> dict[str, str]:
             SINTEGRA,
             {
                 "A": "cnpj",
-                "B": "uf",  # asked, so not compared
+                "B": "uf",  # a parameter, so not compared
                 "C": "razao_social",
                 "D": "inscricao_estadual",
                 "E": "logradouro",  # never the parameter `endereco`
@@ -95,32 +89,32 @@ def test_columns_are_found_by_their_names(
     assert meanings(header, operation) == expected
 
 
-def test_columns_are_told_to_people() -> None:
+def test_descriptions_of_columns() -> None:
     columns = mapped(["Nome", "CNPJ", "UF", "Fax"])
-    assert columns.texts == [
+    assert columns.descriptions == [
         "coluna A «Nome» → conferir razão social",
         "coluna B «CNPJ» → cnpj",
         "coluna C «UF» → conferir UF",
     ]
-    assert set(names.FACT_WORDS) == set(names.FACTS.values())
+    assert set(names.FACT_LABELS) == set(names.FACTS.values())
     assert [column_letter(at) for at in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 
-def test_what_is_chosen_outdoes_what_is_guessed() -> None:
+def test_a_choice_overrides_a_guess() -> None:
     header = ["CNPJ", "CNPJ do tomador", "Nota"]
     row = TableRow(2, (A, B, "X 1"))
-    assert told(mapped(header).read(row)) == f"2 {A}"
-    assert told(mapped(header, chosen={"cnpj": 1}).read(row)) == f"2 {B}"
-    assert told(mapped(header, chosen={"documento": 1}).read(row)) == f"2 {B}"
-    read = mapped(header, chosen={"ref": 2}).read(row)  # what is chosen must fit
+    assert row_text(mapped(header).read(row)) == f"2 {A}"
+    assert row_text(mapped(header, chosen={"cnpj": 1}).read(row)) == f"2 {B}"
+    assert row_text(mapped(header, chosen={"documento": 1}).read(row)) == f"2 {B}"
+    read = mapped(header, chosen={"ref": 2}).read(row)  # a chosen column must have valid values
     assert isinstance(read, InvalidRow)
     assert (read.code, read.message) == (
         "ref_invalida",
         "Linha 2, coluna C «Nota»: aceita até 64 letras sem acento, algarismos e . _ : / -",
     )
-    assert told(mapped(header, chosen={"ref": None}).read(row)) == f"2 {A}"
+    assert row_text(mapped(header, chosen={"ref": None}).read(row)) == f"2 {A}"
     two = mapped(["CNPJ", "CPF"], FEDERAL, chosen={"cpf": None})
-    assert told(two.read(TableRow(2, (A, CPF)))) == f"2 {A}"
+    assert row_text(two.read(TableRow(2, (A, CPF)))) == f"2 {A}"
 
 
 @pytest.mark.parametrize(
@@ -133,10 +127,10 @@ def test_what_is_chosen_outdoes_what_is_guessed() -> None:
         (["Coluna A", "Coluna B", "Coluna C", "Coluna D"], {}),  # found in the sample
     ],
 )
-def test_what_was_understood_is_understood_again(
+def test_a_stored_interpretation_reads_rows_alike(
     header: list[str], chosen: Mapping[str, int | None]
 ) -> None:
-    """A batch is read once with the sample, and row by row later, without it."""
+    """A file is read with the sample, later rows without it."""
     row = TableRow(2, ("Padaria do Zé", "não é marca", A, "SP"))
     for operation in (STATE, COMPANY, SINTEGRA):
         own = {role: at for role, at in chosen.items() if role in roles(operation)}
@@ -158,7 +152,7 @@ def test_what_was_understood_is_understood_again(
         {"common": {"creditos_maximos": "1"}},
     ],
 )
-def test_what_cannot_be_chosen(how: Mapping[str, Mapping[str, object]]) -> None:
+def test_invalid_choices(how: Mapping[str, Mapping[str, object]]) -> None:
     with pytest.raises(InvalidParameter):
         map_columns(COMPANY, ["CNPJ"], **how)  # type: ignore[arg-type]
 
@@ -168,9 +162,9 @@ def test_what_cannot_be_chosen(how: Mapping[str, Mapping[str, object]]) -> None:
     [
         ("tomador", 1),
         ("TOMADOR", 1),
-        ("b", 2),  # its name comes before the letter
+        ("b", 2),  # a name precedes a letter
         ("C", 2),
-        ("Coluna A", None),  # nobody is called so here
+        ("Coluna A", None),  # no column has this name
         ("A", 0),
         (1, 1),
         (7, None),
@@ -191,7 +185,7 @@ def test_columns_are_chosen_by_name_letter_or_place(choice: str | int, place: in
 
 
 @pytest.mark.parametrize("none", [None, ""])
-def test_no_column_is_a_choice_too(none: str | None) -> None:
+def test_a_role_can_be_excluded(none: str | None) -> None:
     columns = mapped(["CNPJ", "Código"], chosen={"ref": none})
     assert columns.chosen["ref"] is None
     assert mapped(["CNPJ", "Código"]).chosen["ref"] == 1
@@ -210,7 +204,7 @@ def test_a_file_without_documents() -> None:
     assert "“cnpj”" in caught.value.detail
 
 
-def test_roles_that_a_page_offers() -> None:
+def test_roles_of_an_operation() -> None:
     assert list(roles(STATE)) == ["documento", "cnpj", "uf", "atualizar_online", "ref", "cliente"]
     assert {"cnpj", "cpf", "data_nascimento"} <= set(roles(FEDERAL))
 
@@ -233,7 +227,7 @@ def test_a_birth_date_is_found_by_a_sample_of_rows(rows: str, expected: str | No
     assert columns.columns[1].meaning == expected
     row = columns.read(sample[-1])
     several = width > 2
-    assert isinstance(row, InvalidRow) == several  # which of two dates is unknown
+    assert isinstance(row, InvalidRow) == several  # two dates are ambiguous
     named = map_columns(FEDERAL, ["CPF", *(f"dia {at}" for at in range(1, width))], sample)
     assert isinstance(named.read(sample[-1]), InvalidRow)
 
@@ -241,12 +235,12 @@ def test_a_birth_date_is_found_by_a_sample_of_rows(rows: str, expected: str | No
 def test_parameters_for_all_rows_and_of_one() -> None:
     columns = mapped(["cnpj", "UF"], STATE, common={"uf": "RJ", "atualizar_online": "true"})
     read = [columns.read(TableRow(2, (A, "São Paulo"))), columns.read(TableRow(3, (A, "")))]
-    assert [told(each) for each in read] == [f"2 {A} SP", f"3 {A} RJ"]
-    assert isinstance(read[0], AskedRow)
+    assert [row_text(each) for each in read] == [f"2 {A} SP", f"3 {A} RJ"]
+    assert isinstance(read[0], ValidRow)
     assert read[0].question.refresh
     ages = mapped(["cnpj", "cache_strategy"], COMPANY, common={"cache": "30"})
     age = ages.read(TableRow(2, (A, "so_online")))
-    assert isinstance(age, AskedRow)
+    assert isinstance(age, ValidRow)
     assert (age.question.max_age_days, age.question.strategy) == (30, Strategy.SO_ONLINE)
 
 
@@ -267,14 +261,17 @@ def test_parameters_for_all_rows_and_of_one() -> None:
 )
 def test_rows(operation: Operation, header: str, cells: str, expected: str) -> None:
     row = TableRow(2, tuple(cells.split(";")))
-    assert told(mapped(header.split(";"), operation).read(row)) == expected
+    assert row_text(mapped(header.split(";"), operation).read(row)) == expected
 
 
-def test_marks_of_rows() -> None:
+def test_tags_of_rows() -> None:
     columns = mapped(["cnpj", "ref", "cliente"])
     read = columns.read(TableRow(2, (A, " nf:12/3 ", "Padaria do Zé")))
-    assert isinstance(read, AskedRow)
-    assert (read.ref, read.client) == ("nf:12/3", None)  # a name is no mark, and was only guessed
+    assert isinstance(read, ValidRow)
+    assert (read.ref, read.client) == (
+        "nf:12/3",
+        None,
+    )  # no valid tag in a guessed column
     for text in ("a b", "cliente é", "x" * 65, CPF, "900.100.001-00"):
         refused = columns.read(TableRow(2, (A, text, "")))
         assert isinstance(refused, InvalidRow)
@@ -289,7 +286,7 @@ def test_a_parameter_s_error_names_its_own_column() -> None:
     assert "coluna C «cache_strategy»" in read.message
 
 
-def test_what_an_invalid_row_says_names_the_column_and_no_cell() -> None:
+def test_messages_of_invalid_rows_name_the_column_and_no_cell() -> None:
     columns = mapped(["Nome", "CPF", "Nascimento"], FEDERAL)
     read = columns.read(TableRow(7, ("Maria", CPF, "31/02/1980")))
     assert isinstance(read, InvalidRow)
@@ -304,8 +301,8 @@ def test_equal_rows_have_one_digest_that_needs_the_key() -> None:
 
     def digest(cells: str, key: bytes = b"k") -> bytes:
         read = columns.read(TableRow(2, tuple(cells.split(";"))))
-        assert isinstance(read, AskedRow)
-        return asked_digest(STATE, read.question, key)
+        assert isinstance(read, ValidRow)
+        return question_digest(STATE, read.question, key)
 
     first = digest(f"{A};SP;Um")
     assert first == digest("90.010.001/0001-00;são paulo;Outro")
@@ -322,7 +319,7 @@ def test_equal_rows_have_one_digest_that_needs_the_key() -> None:
 def test_a_row_is_valid_exactly_if_the_lookup_takes_it(
     operation: Operation, document: str, uf: str, birth: str
 ) -> None:
-    """Of documents that are whole: what is mended is what the lookup is asked about."""
+    """For complete documents, not for those that are repaired."""
     header = ["documento", "uf", "data_nascimento"]
     read = mapped(header, operation).read(TableRow(2, (document, uf, birth)))
     query = {"uf": uf, "data_nascimento": birth}
@@ -338,32 +335,32 @@ def test_a_row_is_valid_exactly_if_the_lookup_takes_it(
     except InvalidInput:
         assert isinstance(read, InvalidRow) or read.padded or bare != document
     else:
-        assert isinstance(read, AskedRow)
+        assert isinstance(read, ValidRow)
         assert read.question == expected
 
 
 @given(st.integers(1, 10**12 - 1), st.booleans())
-def test_zeros_that_were_cut_off_come_back(number: int, masked: bool) -> None:
+def test_leading_zeros_are_restored(number: int, masked: bool) -> None:
     base = f"{number:012d}"
     whole = base + cnpj_check_digits(base)
     short = whole.lstrip("0")
-    mended = mend(short, CNPJS)
+    read_as = read_document(short, CNPJS)
     if len(short) == 8:  # a root
-        assert not isinstance(mended, Mended)
+        assert not isinstance(read_as, CellDocument)
     elif len(set(whole)) > 1 and len(short) >= 3:
-        assert mended == Mended(Cnpj(whole), padded=whole.startswith("0"))
+        assert read_as == CellDocument(Cnpj(whole), padded=whole.startswith("0"))
     if masked:
-        assert mend(Cnpj(whole).punctuated, CNPJS) == Mended(Cnpj(whole))
+        assert read_document(Cnpj(whole).punctuated, CNPJS) == CellDocument(Cnpj(whole))
 
 
 @given(st.text(max_size=40), st.sampled_from(KINDS))
-def test_whatever_is_mended_has_check_digits_that_fit(
+def test_restored_documents_have_valid_check_digits(
     text: str, kinds: frozenset[DocumentKind]
 ) -> None:
     for only in (True, False):
-        mended = mend(text, kinds, only=only)
-        if isinstance(mended, Mended):
-            document = mended.document.text
+        read_as = read_document(text, kinds, only=only)
+        if isinstance(read_as, CellDocument):
+            document = read_as.document.text
             digits = cnpj_check_digits if len(document) == 14 else cpf_check_digits
             assert digits(document[:-2]) == document[-2:]
             assert ("cnpj" if len(document) == 14 else "cpf") in kinds
@@ -374,14 +371,14 @@ def test_days_as_people_write_them(day: datetime.date) -> None:
     columns = mapped(["cpf", "nascimento"], FEDERAL)
     for form in ("%d/%m/%Y", "%Y-%m-%d", "%Y%m%d", "%d-%m-%Y", "%d/%m/%Y 00:00:00"):
         read = columns.read(TableRow(2, (CPF, day.strftime(form))))
-        assert told(read) == f"2 {CPF} {day.isoformat()}"
+        assert row_text(read) == f"2 {CPF} {day.isoformat()}"
 
 
-def test_what_a_first_row_says_is_not_remembered() -> None:
-    """It may be of a person, and an erasure would not reach it."""
+def test_names_of_columns_are_not_cached() -> None:
+    """They may be personal data, which an erasure would not reach."""
     word = Word("Fulana de Tal, CPF 900.100.001-00")
     gone = weakref.ref(word)
-    assert not names.is_known(word)
-    assert names.loosely_document(word) == "cpf"
+    assert not names.is_known_name(word)
+    assert names.guess_role(word) == "cpf"
     del word
     assert gone() is None

@@ -1,9 +1,9 @@
-"""Conferência: what a file says beside what the answer says."""
+"""Comparison of a file's data with the answer's."""
 
 import msgspec
 import pytest
 
-from balcao.batches.comparing import Compared, compare
+from balcao.batches.comparing import Comparison, compare
 from tests.batches.answers import answer
 from tests.batches.files import COMPANY, FEDERAL, SINTEGRA, STATE
 
@@ -36,7 +36,7 @@ from tests.batches.files import COMPANY, FEDERAL, SINTEGRA, STATE
         ("municipio", "Sao Paulo - SP", "SAO PAULO", "igual"),
         ("municipio", "Sto. André", "SANTO ANDRE", "igual"),
         ("municipio", "Osasco", "SAO PAULO", "diferente"),
-        ("municipio", "Sao Paul", "SAO PAULO", "diferente"),  # towns are never alike
+        ("municipio", "Sao Paul", "SAO PAULO", "diferente"),  # towns are never similar
         ("uf", "São Paulo", "SP", "igual"),
         ("uf", "sp", "SP", "igual"),
         ("uf", "RJ", "SP", "diferente"),
@@ -77,17 +77,17 @@ def test_official_values_as_people_write_them() -> None:
     body = msgspec.json.decode(answer(COMPANY))
     own = [("cep", "1"), ("cnae", "1"), ("municipio", ""), ("logradouro", "x")]
     assert compare(COMPANY, own, body) == [
-        Compared("cep", "diferente", "04000-100"),
-        Compared("cnae", "diferente", "6201-5/01"),
-        Compared("municipio", "ausente", "SAO PAULO"),
-        Compared("logradouro", "diferente", "RUA DAS ACACIAS FICTICIAS"),
+        Comparison("cep", "diferente", "04000-100"),
+        Comparison("cnae", "diferente", "6201-5/01"),
+        Comparison("municipio", "ausente", "SAO PAULO"),
+        Comparison("logradouro", "diferente", "RUA DAS ACACIAS FICTICIAS"),
     ]
 
 
-def test_nobody_told_the_official_value() -> None:
-    unknown = [Compared("razao_social", "nao_verificado", "")]
+def test_an_unknown_official_value() -> None:
+    unknown = [Comparison("razao_social", "nao_verificado", "")]
     own = [("razao_social", "Um")]
-    assert compare(COMPANY, own, None) == unknown  # not asked yet
+    assert compare(COMPANY, own, None) == unknown  # no answer yet
     assert compare(COMPANY, own, {"success": False, "response": None}) == unknown
     assert compare(STATE, own, msgspec.json.decode(answer(STATE))) == unknown
     assert compare(FEDERAL, [("razao_social", "")], {"corporate_name": ""}) == unknown
@@ -115,11 +115,11 @@ def test_registrations(
         {"inscricao_estadual": number, "uf": "SP", "ativa": active} for number, active in found
     ]
     body = {"success": True, "inscricoes_estaduais": registrations}
-    compared = Compared("inscricao_estadual", expected, official)  # type: ignore[arg-type]
+    compared = Comparison("inscricao_estadual", expected, official)  # type: ignore[arg-type]
     assert compare(SINTEGRA, [("inscricao_estadual", own)], body) == [compared]
 
 
-def test_that_there_is_no_registration_is_not_known_before_all_have_answered() -> None:
+def test_absence_of_registrations_needs_all_answers() -> None:
     ufs = [{"uf": "SP", "origem": "online"}, {"uf": "BA", "origem": "indisponivel"}]
     body = {"success": True, "inscricoes_estaduais": [], "ufs": ufs}
     (found,) = compare(SINTEGRA, [("inscricao_estadual", "ISENTO")], body)

@@ -1,4 +1,4 @@
-"""Bounds on reading a file: memory and time of the reader, cells and characters in all."""
+"""Bounds on reading a file: memory and time of the reader, total cells and characters."""
 
 import random
 import subprocess
@@ -21,14 +21,14 @@ MEGABYTE = 1_000_000
 
 
 def far(last: str) -> str:
-    """Two cells: `A1` and this one."""
+    """Return the XML of two cells: `A1` and this one."""
     row = last.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     first = f'<row r="1">{text_cell("A1", "CNPJ")}</row>'
     return f'{first}<row r="{row}">{text_cell(last, "x")}</row>'
 
 
 def many_cells() -> str:
-    """Make a file of a megabyte with nearly as many cells as fit."""
+    """Return the XML for a file of a megabyte with nearly as many cells as fit."""
     chance = random.Random(7)
     cells = (f"<c><v>{chance.randrange(10)}</v></c>" for _ in range(1_150_000))
     return "".join(f"<row>{''.join(islice(cells, 150))}</row>" for _ in range(7_700))
@@ -51,7 +51,7 @@ FILES: dict[str, Callable[[], str]] = {
 }
 
 
-# A small process begins the reader: a new one counts the memory of who began it as its own.
+# The reader is started by a small process: its maximum includes the parent's memory.
 MEASURE = """
 import os, sys
 pid = os.posix_spawn(sys.executable, [sys.executable, *sys.argv[1:]], os.environ,
@@ -62,10 +62,10 @@ print(usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)
 
 
 def cost(path: Path) -> tuple[int, float]:
-    """Bytes of memory at most and seconds of processor that reading a file takes."""
+    """Return the maximum memory in bytes and the processor seconds of reading a file."""
     reader = ["-m", workbook_reader.__name__, str(path), msgspec.json.encode(BOUNDS).decode()]
-    told = subprocess.check_output([sys.executable, "-c", MEASURE, *reader], text=True)
-    memory, seconds = told.split()
+    row_text = subprocess.check_output([sys.executable, "-c", MEASURE, *reader], text=True)
+    memory, seconds = row_text.split()
     return int(memory), float(seconds)
 
 
@@ -79,28 +79,28 @@ def test_memory_of_the_reader_for_a_megabyte(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("last", ["GR440000", "Z1048576"])
-def test_two_cells_far_apart_cost_next_to_nothing(last: str, tmp_path: Path) -> None:
+def test_two_cells_far_apart_cost_little(last: str, tmp_path: Path) -> None:
     path = written_by_hand(tmp_path, far(last))
     assert path.stat().st_size < 6_000
     assert cost(path)[0] < 80_000_000
     assert refused(path) == "planilha_pesada_demais"
 
 
-def test_the_reader_is_bounded_by_the_size_of_its_file() -> None:
+def test_bounds_of_the_reader_depend_on_the_size() -> None:
     assert BOUNDS.reader_bytes(MEGABYTE) < MEMORY_BYTES_MAX
     assert BOUNDS.reader_bytes(BOUNDS.file_bytes) == BOUNDS.child_bytes < 2**31 * 0.6
     assert BOUNDS.reader_seconds(1_000) == 1
     assert BOUNDS.reader_seconds(BOUNDS.file_bytes) == BOUNDS.child_seconds
 
 
-def test_one_text_again_and_again(tmp_path: Path) -> None:
-    """Texts that are repeated stand once in a spreadsheet, and in every row that is read of it."""
+def test_one_text_in_many_cells(tmp_path: Path) -> None:
+    """Repeated texts are stored once in a spreadsheet, but occur in every row read from it."""
     path = sheet(tmp_path, [["CNPJ"], *[["x" * 30_000] * 8 for _ in range(100)]])
     assert path.stat().st_size < 20_000
     assert refused(path) == "texto_demais"
 
 
-def test_characters_in_all(tmp_path: Path) -> None:
+def test_total_characters(tmp_path: Path) -> None:
     bounds = msgspec.structs.replace(BOUNDS, characters=1_000)
     with (
         open_table(saved(tmp_path, "cnpj\n" + "90010001000100\n" * 80), bounds=bounds) as table,
@@ -110,7 +110,7 @@ def test_characters_in_all(tmp_path: Path) -> None:
     assert (error.value.reason, error.value.line) == ("texto_demais", 73)
 
 
-def test_cells_in_all(tmp_path: Path) -> None:
+def test_total_cells(tmp_path: Path) -> None:
     bounds = msgspec.structs.replace(BOUNDS, cells=100)
     with (
         open_table(
@@ -123,7 +123,7 @@ def test_cells_in_all(tmp_path: Path) -> None:
     assert "100 células" in error.value.detail
 
 
-def test_a_reader_that_uses_up_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_exceeds_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     busy = tmp_path / "busy.py"
     busy.write_text(
         "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 2))\nwhile True: pass\n"

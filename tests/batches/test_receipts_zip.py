@@ -1,4 +1,4 @@
-"""The receipts of a batch in one ZIP."""
+"""ZIP files of a batch's receipts."""
 
 import csv
 import io
@@ -51,7 +51,7 @@ def test_names(row: ReceiptOfRow, operation: type, name: str) -> None:
 
 
 class Pipe(io.RawIOBase):
-    """A file that nobody can go back in, such as an answer on its way."""
+    """An unseekable file, such as a response in progress."""
 
     def __init__(self) -> None:
         self.content = b""
@@ -67,7 +67,7 @@ class Pipe(io.RawIOBase):
 def test_receipts_and_their_index() -> None:
     def rows() -> Iterator[ReceiptOfRow]:
         yield of_row(2, BAKERY, b"%PDF", b" one", ref="A-1")
-        branch = of_row(3, BAKERY, b"%PDF two")  # the same company once more
+        branch = of_row(3, BAKERY, b"%PDF two")  # the same company again
         yield branch._replace(row=replace(branch.row, document="12345678000276"))
         yield of_row(4, BAKERY)  # erased meanwhile
         yield of_row(5, PERSON, b"%PDF three")

@@ -1,4 +1,4 @@
-"""Results as files: CSV, spreadsheets, JSONL."""
+"""Result files: CSV, XLSX, JSONL."""
 
 import csv
 import dataclasses
@@ -15,7 +15,7 @@ from python_calamine import CalamineWorkbook
 
 from balcao.batches import result_columns
 from balcao.batches.columns import map_columns
-from balcao.batches.names import is_known
+from balcao.batches.names import is_known_name
 from balcao.batches.result_columns import (
     PREFIX,
     ResultColumns,
@@ -127,7 +127,7 @@ def test_a_spreadsheet_that_cannot_be_finished_leaves_nothing(tmp_path: Path) ->
         raise NoFileSpace
 
     def no_room(needed_bytes: int) -> None:
-        assert needed_bytes > 100_000  # the rows are there, and will be once more
+        assert needed_bytes > 100_000  # the rows are written twice
         raise NoFileSpace
 
     many = [ROWS[0]] * 500
@@ -153,22 +153,22 @@ def test_jsonl_has_the_whole_envelope() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_every_operation_brings_its_columns(operation: Operation) -> None:
-    """Each says something of one of the operation's own examples, and none takes another's name."""
+def test_every_operation_has_its_columns(operation: Operation) -> None:
+    """Every column has a value in one of the examples, and names are unique."""
     of = ResultColumns(operation, (), map_columns(operation, ["documento"]))
     assert len(set(of.names)) == len(of.names)
     found: set[str] = set()
     for body in answers(operation).values():
         cells = of.cells(ResultRow(StoredRow(1, "concluida"), (), body))
         found |= {name for name, cell in zip(of.names, cells, strict=True) if cell}
-    said = {PREFIX + fact.name for fact in operation.in_sheets.facts}
+    result = {PREFIX + fact.name for fact in operation.in_sheets.facts}
     rare = ("situacao_especial", "inscricoes_inativas", "ufs_sem_resposta")
-    assert said - found <= {PREFIX + name for name in rare}
-    assert said
+    assert result - found <= {PREFIX + name for name in rare}
+    assert result
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_every_operation_compares_with_what_its_answers_say(operation: Operation) -> None:
+def test_every_operation_compares_with_its_answers(operation: Operation) -> None:
     bodies = [msgspec.json.decode(body) for body in answers(operation).values()]
     for fact, official in operation.in_sheets.official.items():
         assert any(official(body) for body in bodies), fact
@@ -176,12 +176,12 @@ def test_every_operation_compares_with_what_its_answers_say(operation: Operation
             assert official(error) is None, fact
 
 
-def test_a_negative_result_is_told_as_one() -> None:
+def test_a_negative_result() -> None:
     of = ResultColumns(FEDERAL, (), map_columns(FEDERAL, ["documento"]))
     row = ResultRow(StoredRow(1, "concluida"), (), answers(FEDERAL)["positiva"])
-    told = dict(zip(of.names, of.cells(row), strict=True))
-    assert (told["balcao_certidao"], told["balcao_valida_ate"]) == ("CPD", "")
-    assert told["balcao_debitos_rfb"] == "Sim"
+    row_text = dict(zip(of.names, of.cells(row), strict=True))
+    assert (row_text["balcao_certidao"], row_text["balcao_valida_ate"]) == ("CPD", "")
+    assert row_text["balcao_debitos_rfb"] == "Sim"
 
 
 def test_a_new_column_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -214,9 +214,9 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 
 
 @given(st.lists(st.lists(TEXTS, min_size=4, max_size=4), min_size=1, max_size=8))
-def test_what_is_written_is_read_again(tmp_path_factory: Any, rows: list[list[str]]) -> None:
-    """Through CSV every own cell comes back, but for the apostrophe before what is a formula."""
-    assume(not any(is_known(cell) for cell in rows[0]))  # a second line of names
+def test_written_results_can_be_read_again(tmp_path_factory: Any, rows: list[list[str]]) -> None:
+    """CSV preserves every own cell, except for the apostrophe before formulas."""
+    assume(not any(is_known_name(cell) for cell in rows[0]))  # a second line of names
     of = columns()
     given_rows = [
         ResultRow(StoredRow(at, "pendente"), tuple(cells)) for at, cells in enumerate(rows, 2)
@@ -234,19 +234,19 @@ def test_what_is_written_is_read_again(tmp_path_factory: Any, rows: list[list[st
 
 
 @given(st.lists(st.lists(TEXTS, min_size=4, max_size=4), min_size=1, max_size=5))
-def test_own_cells_stay_as_they_are_in_jsonl_and_spreadsheets(rows: list[list[str]]) -> None:
+def test_own_cells_are_unchanged_in_jsonl_and_spreadsheets(rows: list[list[str]]) -> None:
     of = columns()
     for at, cells in enumerate(rows, 2):
         row = ResultRow(StoredRow(at, "pendente"), tuple(cells))
-        assert tuple(of.cells(row))[: of.own] == tuple(cells)
+        assert tuple(of.cells(row))[: of.own_count] == tuple(cells)
 
 
-def test_acts_have_columns_where_there_are_any() -> None:
-    """Contract 4.12: beside what the source said, and the UF is what the row asked."""
+def test_extensions_have_columns_if_there_are_any() -> None:
+    """Contract 4.12: in addition to the source's validity, by the UF of the row's question."""
     operation = OPERATIONS["state_certificate"]
     header = ("CNPJ", "UF")
     body = {"error": False, "success": True, "validade": "2026-12-01"}
-    said = msgspec.json.encode(body | {"datahora": "2026-05-10 14:03:00"})
+    result = msgspec.json.encode(body | {"datahora": "2026-05-10 14:03:00"})
     acts = [
         Extension(STATE, "SP", "2026-05-01", "2026-05-31", "2027-02-28", None, "Decreto 1"),
         Extension(EXTENDS_FEDERAL, None, "2026-05-01", "2026-05-31", None, 90, "Portaria 1"),
@@ -257,8 +257,8 @@ def test_acts_have_columns_where_there_are_any() -> None:
     added = [f"{PREFIX}prorrogada_por_ato_ate", f"{PREFIX}ato"]
     assert [name for name in of.names if name not in plain.names] == added
     cases = (
-        (("90010001000100", "SP"), said, ["28/02/2027", "Decreto 1"]),
-        (("90010001000100", "RJ"), said, ["", ""]),
+        (("90010001000100", "SP"), result, ["28/02/2027", "Decreto 1"]),
+        (("90010001000100", "RJ"), result, ["", ""]),
         (("90010001000100", "SP"), None, ["", ""]),
     )
     for cells, answered, expected in cases:

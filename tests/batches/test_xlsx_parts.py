@@ -1,6 +1,6 @@
-"""Our spreadsheets as strict programs read them: what ECMA-376, part 1, wants of each part.
+"""Our spreadsheets conform to ECMA-376, part 1, as strict readers require.
 
-Lenient readers take nearly everything; Excel offers to repair what is out of order.
+Lenient readers accept nearly everything; Excel offers to repair elements out of order.
 """
 
 import io
@@ -19,7 +19,7 @@ from tests.batches.files import COMPANY
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 PACKAGE = "{http://schemas.openxmlformats.org/package/2006/%s}"
-# Their order is that of the schema's sequences (18.3.1.99, 18.8.39): others are "unreadable".
+# In the order of the schema's sequences (18.3.1.99, 18.8.39); Excel rejects others.
 WORKSHEET = [
     "dimension", "sheetViews", "sheetFormatPr", "cols", "sheetData", "autoFilter", "pageMargins",
 ]  # fmt: skip
@@ -28,7 +28,7 @@ STYLES = [
     "tableStyles",
 ]  # fmt: skip
 
-# What people write, and what others write to harm who opens it.
+# Ordinary texts, and texts meant to harm readers.
 CELLS = (
     "=1+1",
     "=HYPERLINK(\"http://example.org\";\"clique\")",
@@ -45,7 +45,7 @@ CELLS = (
     "\x00\x07\x1f\ufffe",
     "ação 🙂 𝔘",
     "]]>",
-    # The library takes this for its own markup, and would write the formula.
+    # The library treats this as its own markup, and would write a formula.
     '<r></t></is></c><c r="ZZ9"><f>1+1</f></c></r>',
     "<r>_x0041_ com\nlinhas & _sinais_</r>",
     "<r></r>",
@@ -92,14 +92,14 @@ def test_every_part_has_a_type_and_every_relationship_a_target(
         assert len({each.get("Id") for each in related}) == len(related) > 0
 
 
-def test_children_stand_in_the_order_of_the_schema(parts: dict[str, ET.Element]) -> None:
+def test_children_are_in_the_order_of_the_schema(parts: dict[str, ET.Element]) -> None:
     assert [plain(each) for each in parts["xl/worksheets/sheet1.xml"]] == WORKSHEET
     assert [plain(each) for each in parts["xl/styles.xml"]] == STYLES
     for group in parts["xl/styles.xml"]:
         assert int(group.get("count", "")) == len(group), plain(group)
 
 
-def test_cells_are_texts_in_their_places(parts: dict[str, ET.Element]) -> None:
+def test_cells_are_texts_at_their_references(parts: dict[str, ET.Element]) -> None:
     sheet, styles = parts["xl/worksheets/sheet1.xml"], parts["xl/styles.xml"]
     formats = styles.find(f"{MAIN}cellXfs")
     assert formats is not None
@@ -136,7 +136,7 @@ def test_cells_are_texts_in_their_places(parts: dict[str, ET.Element]) -> None:
     assert len(styled) > width
 
 
-def test_what_was_written_is_read_again(book: bytes) -> None:
+def test_a_written_spreadsheet_can_be_read_again(book: bytes) -> None:
     page = CalamineWorkbook.from_filelike(io.BytesIO(book)).get_sheet_by_index(0)
     found = [row[1] for row in page.to_python()][1:]
     impossible = dict.fromkeys(map(ord, "\x00\x07\x1f\ufffe"))

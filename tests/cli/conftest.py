@@ -1,4 +1,4 @@
-"""The command line on a data folder of its own."""
+"""Fixtures that run the command line on a new data folder."""
 
 import os
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from tests.cli.shell import Shell, begin
 
 @pytest.fixture(autouse=True)
 def _a_working_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Of its own: some commands write where they are called."""
+    """Change to a temporary folder: some commands write to the current one."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
-    """Runs commands in this process, on a data folder that is not there yet."""
+    """A shell for commands in this process, on a data folder that does not exist yet."""
     home = tmp_path / "dados"
     monkeypatch.setenv("BALCAO_HOME", str(home))
     before = os.umask(0o077)  # as the program does
@@ -27,6 +27,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Shell]:
 
 @pytest.fixture
 def shell(fresh: Shell) -> Shell:
-    """The same on an empty data folder, as a first start leaves it but for the sandbox."""
+    """A shell on an empty data folder, as after a first start without sandbox."""
     begin(fresh.home)
     return fresh

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 def a_provider(
     answer: object, *, status: int = 200, dates: Sequence[str] | None = None
 ) -> Iterator[str]:
-    """Answers everything alike; without `dates` by a right clock."""
+    """Serve one answer for every request; without `dates` with the current time."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

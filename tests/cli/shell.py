@@ -1,4 +1,4 @@
-"""Server commands in tests: in this process, and a served one in another."""
+"""Commands in tests, run in this process; servers in another one."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ from balcao.core.access import is_well_formed
 from balcao.home import Home
 from balcao.storage.sqlite.desk import SqliteDesk
 
-# However slow the machine is. Nothing waits this long when all is well.
+# For slow machines; successful tests never wait so long.
 PATIENCE_SECONDS = 180
 
 
@@ -37,8 +37,8 @@ _command = cache(get_command)
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command said."""
+class CommandResult:
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -55,20 +55,20 @@ class Shell:
 
     path: Path
 
-    def __call__(self, line: str, *, code: int = 0) -> Said:
-        """Run a command line and insist on its exit code."""
+    def __call__(self, line: str, *, code: int = 0) -> CommandResult:
+        """Run a command line and assert its exit code."""
         logs, handlers = structlog.get_config(), [*logging.root.handlers]
         try:
             with patch("typer.testing._get_command", _command):
                 result = CliRunner().invoke(app, shlex.split(line), prog_name="balcao")
-        finally:  # `serve` sets up logging for a process of its own, on a stream that ends here
+        finally:  # undo the logging that `serve` configures, on a stream that is closed here
             structlog.configure(**logs)
             logging.root.handlers[:] = handlers
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
-        said = Said(result.exit_code, result.stdout, result.stderr)
-        assert said.code == code, said
-        return said
+        outcome = CommandResult(result.exit_code, result.stdout, result.stderr)
+        assert outcome.code == code, outcome
+        return outcome
 
     @property
     def home(self) -> Home:
@@ -76,19 +76,19 @@ class Shell:
 
     @contextmanager
     def desk(self) -> Iterator[SqliteDesk]:
-        """The desk behind the commands' back."""
+        """Open the desk directly."""
         with closing(SqliteDesk(self.home.desk)) as desk:
             yield desk
 
 
 def begin(home: Home) -> None:
-    """An empty data folder, as a first start leaves it but for the sandbox."""
+    """Create an empty data folder, as after a first start without sandbox."""
     home.create()
     SqliteDesk(home.desk, pepper=home.pepper()).close()
 
 
 def free_port() -> int:
-    """Return a port that nobody uses just now, below those that clients' connections get."""
+    """Return an unused port, below those of outgoing connections."""
     while True:
         port = 15_000 + secrets.randbelow(15_000)
         with socket.socket() as probe, suppress(OSError):
@@ -97,7 +97,7 @@ def free_port() -> int:
 
 
 class Server:
-    """`balcao …` that serves something, in a process of its own."""
+    """A `balcao …` server in its own process."""
 
     def __init__(
         self, line: Sequence[str], folder: Path, port: int, variables: Mapping[str, str]
@@ -123,7 +123,7 @@ class Server:
         return self._err.read_text("utf-8")
 
     def wait_until_it_answers(self, path: str = "/livez") -> None:
-        """Ready to be asked."""
+        """Wait until the server responds."""
         with httpx2.Client() as client:
             for _ in self._patiently():
                 try:
@@ -133,7 +133,7 @@ class Server:
                     pass
 
     def wait_for(self, path: Path) -> None:
-        """Until it has made this file or folder."""
+        """Wait until the server has created this file or folder."""
         for _ in self._patiently():
             if path.exists():
                 return
@@ -142,12 +142,12 @@ class Server:
         return self.process.wait(PATIENCE_SECONDS)
 
     def terminate(self) -> int:
-        """Ask it to end, as a supervisor does."""
+        """Send SIGTERM, as a supervisor does, and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.wait_until_it_ends()
 
     def kill(self) -> None:
-        """End it without a chance to tidy up."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
@@ -162,7 +162,7 @@ class Server:
 
 @contextmanager
 def serving(home: Path, port: int, *, establishments: int = 300) -> Iterator[Server]:
-    """`balcao serve`, gone afterwards, whatever happens."""
+    """Run `balcao serve` and kill it afterwards."""
     variables = {
         "BALCAO_HOME": str(home),
         "BALCAO_PORT": str(port),
@@ -174,7 +174,7 @@ def serving(home: Path, port: int, *, establishments: int = 300) -> Iterator[Ser
 
 @contextmanager
 def simulating(folder: Path, port: int, options: str = "") -> Iterator[Server]:
-    """`balcao simulator serve` without any settings, once it answers; called in that folder."""
+    """Run `balcao simulator serve` in this folder, without settings, and wait until it responds."""
     line = ["simulator", "serve", "--port", str(port), *shlex.split(options)]
     bare = {name: value for name, value in os.environ.items() if "BALCAO" not in name}
     with _gone_afterwards(Server(line, folder, port, bare)) as it:
@@ -192,7 +192,7 @@ def _gone_afterwards(it: Server) -> Iterator[Server]:
 
 
 def keys_in(text: str) -> Mapping[str, str]:
-    """The keys of the table of accounts, by account."""
+    """Return the keys of the printed table, by account."""
     found = {}
     for line in text.splitlines():
         words = line.split()
@@ -202,12 +202,12 @@ def keys_in(text: str) -> Mapping[str, str]:
 
 
 def curl_lines(text: str) -> Sequence[Sequence[str]]:
-    """The requests that were shown, as a shell would read them."""
+    """Return the printed curl commands, split as by a shell."""
     return [shlex.split(line) for line in text.splitlines() if line.lstrip().startswith("curl ")]
 
 
 def exports(text: str) -> dict[str, str]:
-    """What the printed `export` lines set, read as a shell reads them."""
+    """Return the variables of the printed `export` lines, parsed as by a shell."""
     words = (shlex.split(line)[1] for line in text.splitlines() if line.startswith("  export "))
     pairs = (word.partition("=") for word in words)
     return {name: value for name, _, value in pairs}

@@ -7,14 +7,14 @@ from functools import partial
 
 import pytest
 
-from balcao.cli import office
+from balcao.cli import installation
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.ledger import Charge
 from balcao.service.clock import Clock
 from tests.cli.shell import Shell
 
 
-def test_an_account_is_live_unless_it_is_said_to_be_a_test(shell: Shell) -> None:
+def test_an_account_is_live_by_default(shell: Shell) -> None:
     live = shell("account create acme --plan pos_pago --json").json
     test = shell("account create ensaio --plan gratuito --test --json").json
     assert (live["mode"], test["mode"]) == ("live", "test")
@@ -38,8 +38,8 @@ def test_certificates_follow_the_plan_and_the_contract(
 
 
 def test_the_free_plan_never_includes_certificates(fresh: Shell) -> None:
-    said = fresh("account create acme --plan gratuito --certificates", code=2)
-    assert "nunca inclui as certidões" in said.err
+    result = fresh("account create acme --plan gratuito --certificates", code=2)
+    assert "nunca inclui as certidões" in result.err
     assert not fresh.path.exists()
 
 
@@ -61,54 +61,52 @@ def test_an_account_is_found_by_name_and_by_number(shell: Shell) -> None:
     assert by_name["available_credits"] == 0
 
 
-def test_a_name_is_given_once(shell: Shell) -> None:
+def test_a_name_is_unique(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
-    said = shell("account create acme --plan gratuito", code=1)
-    assert said.err.startswith("erro: Já existe uma conta chamada 'acme'")
-    assert said.out == ""
+    result = shell("account create acme --plan gratuito", code=1)
+    assert result.err.startswith("erro: Já existe uma conta chamada 'acme'")
+    assert result.out == ""
 
 
 @pytest.mark.parametrize("name", ["12", "''", "' acme'", "'a\tb'", "x" * 101])
-def test_a_name_can_be_told_from_a_number_and_printed(shell: Shell, name: str) -> None:
+def test_a_name_is_no_number_and_printable(shell: Shell, name: str) -> None:
     assert "NOME" in shell(f"account create {name} --plan pre_pago", code=2).err
 
 
-def test_an_unknown_account_is_answered_with_those_that_are_called_alike(shell: Shell) -> None:
+def test_an_unknown_account_suggests_similar_names(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     shell("account create outra --plan pre_pago")
-    said = shell("account show acne", code=1)
-    assert said.err.startswith("erro: Não há conta 'acne'. Seria 'acme'? As que existem: ")
-    assert said.err.endswith("balcao account list.\n")
-    assert "outra" not in said.err
+    result = shell("account show acne", code=1)
+    assert result.err.startswith("erro: Não há conta 'acne'. Seria 'acme'? As que existem: ")
+    assert result.err.endswith("balcao account list.\n")
+    assert "outra" not in result.err
     assert "Seria" not in shell("account show zzz", code=1).err
 
 
 def test_the_next_command_can_be_pasted(shell: Shell) -> None:
-    said = shell("account create 'Açaí & Cia' --plan pre_pago").out
-    words = shlex.split(said.split("créditos: ")[1])
+    result = shell("account create 'Açaí & Cia' --plan pre_pago").out
+    words = shlex.split(result.split("créditos: ")[1])
     assert words[0] == f"BALCAO_HOME={shell.path}"
     assert words[-6:] == ["credit", "add", "Açaí & Cia", "1000", "--reason", "..."]
 
 
 @pytest.mark.parametrize(
-    ("options", "available", "said"),
+    ("options", "available", "expected"),
     [
         ("--plan pos_pago", None, "sem limite"),
         ("--plan pos_pago --ceiling 5", 5, "5"),
         ("--plan pre_pago", 0, "0"),
     ],
 )
-def test_what_is_available_depends_on_the_plan(
-    shell: Shell, options: str, available: int | None, said: str
+def test_available_credits_depend_on_the_plan(
+    shell: Shell, options: str, available: int | None, expected: str
 ) -> None:
     shell(f"account create a {options}")
     assert shell("account show a --json").json["available_credits"] == available
-    assert re.search(rf"Disponíveis: +{said}\n", shell("account show a").out)
+    assert re.search(rf"Disponíveis: +{expected}\n", shell("account show a").out)
 
 
-def test_a_month_that_is_over_has_used_nothing_of_this_one(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_usage_of_a_month_ends_with_it(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     made = shell("account create a --plan pos_pago --ceiling 5 --json").json
     shell("key create a")
     at = to_ms(datetime(2026, 8, 31, 23, 59, tzinfo=BRASILIA))
@@ -116,15 +114,17 @@ def test_a_month_that_is_over_has_used_nothing_of_this_one(
     with shell.desk() as desk:
         assert desk.commit_now([charge]) is None
     for now, month, available in ((at, 3, 2), (at + 60_000, 0, 5)):
-        monkeypatch.setattr(office, "Clock", partial(Clock, partial(int, now), partial(int, 0)))
+        monkeypatch.setattr(
+            installation, "Clock", partial(Clock, partial(int, now), partial(int, 0))
+        )
         for found in (shell("account show a --json").json, *shell("account list --json").json):
             assert (found["month_credits"], found["available_credits"]) == (month, available)
         assert re.search(rf"Usados neste mês: +{month}\n", shell("account show a").out)
 
 
-def test_looking_makes_no_data_folder(fresh: Shell) -> None:
-    said = fresh("account list", code=1)
-    assert "BALCAO_HOME" in said.err
+def test_listing_creates_no_data_folder(fresh: Shell) -> None:
+    result = fresh("account list", code=1)
+    assert "BALCAO_HOME" in result.err
     assert not fresh.path.exists()
 
 
@@ -133,7 +133,7 @@ def test_the_data_folder_is_private(shell: Shell) -> None:
     assert shell.path.stat().st_mode & 0o077 == 0
 
 
-# Other terms, and suspension.
+# Changes and suspension
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_the_data_folder_is_private(shell: Shell) -> None:
         ),
     ],
 )
-def test_an_account_is_changed_and_the_rest_stays(
+def test_a_change_keeps_the_rest(
     shell: Shell, begin: str, options: str, after: tuple[object, ...]
 ) -> None:
     shell(f"account create acme --plan {begin}")
@@ -164,7 +164,7 @@ def test_an_account_is_changed_and_the_rest_stays(
 
 
 @pytest.mark.parametrize(
-    ("begin", "options", "said"),
+    ("begin", "options", "expected"),
     [
         ("pre_pago", "", "diga o que muda"),
         ("pre_pago", "--ceiling 5", "só o plano pos_pago"),
@@ -174,15 +174,15 @@ def test_an_account_is_changed_and_the_rest_stays(
         ("pre_pago", "--no-certificates", "sempre inclui as certidões"),
     ],
 )
-def test_a_change_that_makes_no_sense_is_refused(
-    shell: Shell, begin: str, options: str, said: str
+def test_an_invalid_change_is_refused(
+    shell: Shell, begin: str, options: str, expected: str
 ) -> None:
     before = shell(f"account create acme --plan {begin} --json").json
-    assert said in shell(f"account change acme {options}", code=2).err
+    assert expected in shell(f"account change acme {options}", code=2).err
     assert shell("account list --json").json == [before]
 
 
-def test_a_change_is_told_in_words(shell: Shell) -> None:
+def test_a_change_is_described(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     assert shell("account change acme --plan pos_pago --ceiling 5000").out == (
         "Conta acme: plano pos_pago, certidões sim, CPF dos sócios não, teto 5.000.\n"
@@ -192,15 +192,15 @@ def test_a_change_is_told_in_words(shell: Shell) -> None:
     )
 
 
-def test_what_is_owed_forbids_a_plan_with_a_balance(shell: Shell) -> None:
+def test_a_debt_prevents_a_prepaid_plan(shell: Shell) -> None:
     shell("account create acme --plan pos_pago")
     shell("credit add acme -5 --reason correção")
-    said = shell("account change acme --plan pre_pago", code=1)
-    assert said.err.startswith("erro: O que a conta já gastou ou deve não permite essa mudança")
+    result = shell("account change acme --plan pre_pago", code=1)
+    assert result.err.startswith("erro: O que a conta já gastou ou deve não permite essa mudança")
     assert shell("account show acme --json").json["plan"] == "pos_pago"
 
 
-def test_a_suspended_account_is_seen_to_be(shell: Shell) -> None:
+def test_a_suspended_account_is_shown_as_such(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     assert "account resume 1" in shell("account suspend acme").out
     assert "suspensa" in shell("account list").out

@@ -1,4 +1,4 @@
-"""`balcao backup`: made while charging, verified, brought back; and what each refuses."""
+"""`balcao backup`: creation while charging, verification, restore, and their refusals."""
 
 import fcntl
 import hashlib
@@ -63,7 +63,7 @@ def created(shell: Shell, options: str = "") -> Path:
 
 
 def rewritten(path: Path, change: Callable[[str, bytes], bytes | None]) -> Path:
-    """The same archive, with other members; None: leave that one out."""
+    """Copy an archive with changed members; a member changed to None is left out."""
     other = path.with_name("outra.tar")
     with tarfile.open(path) as old, tarfile.open(other, "w") as new:
         for info in old:
@@ -83,21 +83,21 @@ def with_manifest(path: Path, **changes: object) -> Path:
     def change(name: str, content: bytes) -> bytes:
         if name != "manifest.json":
             return content
-        told = json.loads(content)
+        answer = json.loads(content)
         for key, value in changes.items():
             if isinstance(value, dict):
-                told[key].update(value)
+                answer[key].update(value)
             else:
-                told[key] = value
-        return json.dumps(told).encode()
+                answer[key] = value
+        return json.dumps(answer).encode()
 
     return rewritten(path, change)
 
 
-# Made, and whole.
+# Creation
 
 
-def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
+def test_content_of_a_backup(filled: Shell, tmp_path: Path) -> None:
     made = filled(f"backup create --to {tmp_path}/copias --json").json
     path = Path(made["file"])
     assert path.parent == tmp_path / "copias"
@@ -127,20 +127,20 @@ def test_what_is_in_one(filled: Shell, tmp_path: Path) -> None:
     digest = digest_of(RECEIPT)
     assert names == ["manifest.json", "desk", "secret.key", f"receipts/{digest}", "receipts.txt"]
     assert sorted(one.name for one in path.parent.iterdir()) == ["backup.lock", path.name]
-    said = filled(f"backup create --to {tmp_path}/copias").out
-    assert "segredo das chaves" in said
+    result = filled(f"backup create --to {tmp_path}/copias").out
+    assert "segredo das chaves" in result
 
 
 def test_nothing_to_copy(fresh: Shell) -> None:
-    said = fresh("backup create", code=1).err
-    assert "Não há dados do Balcão" in said
-    assert "balcao serve" in said  # how to begin
+    result = fresh("backup create", code=1).err
+    assert "Não há dados do Balcão" in result
+    assert "balcao serve" in result  # how to start
     assert not fresh.path.exists()
 
 
 def test_while_lookups_are_charged(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The copy is of one moment: a prefix of what was charged, and of all that was before."""
-    monkeypatch.setattr(backups, "PAGES_PER_STEP", 1)  # as slow as a large desk
+    """The backup is of one instant: everything earlier, and a prefix of the charges."""
+    monkeypatch.setattr(backups, "PAGES_PER_STEP", 1)  # slow, as for a large desk
     shell("account create acme --plan pre_pago")
     shell.home.pepper()
     acknowledged: list[int] = []
@@ -182,14 +182,14 @@ def test_while_lookups_are_charged(shell: Shell, monkeypatch: pytest.MonkeyPatch
 
 def test_a_full_disk_leaves_nothing(filled: Shell) -> None:
     with file_size_limit(20_000):
-        said = filled("backup create", code=1).err
-    assert said
+        result = filled("backup create", code=1).err
+    assert result
     assert [one.name for one in (filled.path / "backups").iterdir()] == ["backup.lock"]
     assert created(filled).is_file()
 
 
 def test_a_full_disk_after_the_desk(filled: Shell) -> None:
-    """The room ends in the archive itself."""
+    """The disk is full while the archive is written."""
     desk_bytes = read_manifest(created(filled)).members["desk"].bytes
     with file_size_limit(desk_bytes + 4096):
         filled("backup create", code=1)
@@ -203,14 +203,14 @@ def test_one_at_a_time(filled: Shell) -> None:
         assert "Outra cópia" in filled("backup create", code=1).err
 
 
-def test_what_a_crash_left_goes_away(filled: Shell) -> None:
+def test_leftovers_of_a_crash_are_removed(filled: Shell) -> None:
     folder = created(filled).parent
     (folder / "partial-abc").write_bytes(b"half")
     created(filled)
     assert not (folder / "partial-abc").exists()
 
 
-# Listed, and kept.
+# Listing and retention
 
 
 def test_the_list(filled: Shell) -> None:
@@ -223,12 +223,12 @@ def test_the_list(filled: Shell) -> None:
     assert 0 <= found[0]["age_seconds"] < 600
     assert "danificado" in found[2]["problem"]
     assert len(found) == 3
-    said = filled("backup list").out
-    assert "saldos de 993" in said
-    assert said.index(second.name) < said.index(first.name)
+    result = filled("backup list").out
+    assert "saldos de 993" in result
+    assert result.index(second.name) < result.index(first.name)
 
 
-def test_only_regular_ones_go(tmp_path: Path) -> None:
+def test_only_regular_backups_expire(tmp_path: Path) -> None:
     names = [f"balcao-2026080{day}-000000.tar" for day in range(1, 6)]
     others = ["before-migration-20200101-000000.tar", "before-restore-20200101-000000.tar"]
     for name in [*names, *others, "outra.tar"]:
@@ -238,7 +238,7 @@ def test_only_regular_ones_go(tmp_path: Path) -> None:
     assert (tmp_path / "outra.tar").exists()
 
 
-# Verified.
+# Verification
 
 
 def complaints(shell: Shell, path: Path) -> str:
@@ -247,7 +247,7 @@ def complaints(shell: Shell, path: Path) -> str:
     return "; ".join(found["complaints"])
 
 
-def test_a_good_one_changes_nothing(filled: Shell) -> None:
+def test_verifying_a_good_backup_changes_nothing(filled: Shell) -> None:
     number = f"{least_number(NOW)}-7000-8000-000000000001"
     with filled.desk() as desk:
         (account,) = desk.accounts()
@@ -255,9 +255,9 @@ def test_a_good_one_changes_nothing(filled: Shell) -> None:
         assert desk.commit_now([charged_lookup]) is None
     path = created(filled)
     before = {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")}
-    said = filled(f"backup restore {path} --verify").out
-    assert "A cópia confere" in said
-    assert "1 conta, 4 lançamentos" in said
+    result = filled(f"backup restore {path} --verify").out
+    assert "A cópia confere" in result
+    assert "1 conta, 4 lançamentos" in result
     assert "1 conta, 4 lançamentos" in filled("ledger check").out
     assert {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")} == before
 
@@ -303,7 +303,7 @@ def test_a_missing_member(filled: Shell, name: str) -> None:
     assert f"{name} falta" in complaints(filled, other)
 
 
-def test_a_stranger_among_the_members(filled: Shell) -> None:
+def test_an_unknown_member(filled: Shell) -> None:
     path = created(filled)
     with tarfile.open(path, "a") as tar:
         tar.addfile(tarfile.TarInfo("../fora"))
@@ -311,8 +311,8 @@ def test_a_stranger_among_the_members(filled: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["../fora", "{path}/fora", "receipts", "desk-wal"])
-def test_a_stranger_that_the_manifest_names(filled: Shell, name: str, tmp_path: Path) -> None:
-    """An archive from elsewhere writes no other file than a backup's own."""
+def test_an_unknown_member_in_the_manifest(filled: Shell, name: str, tmp_path: Path) -> None:
+    """A foreign archive writes no file outside a backup's own."""
     name = name.format(path=tmp_path)
     member = {"bytes": 0, "sha256": hashlib.sha256().hexdigest()}
     other = with_manifest(created(filled), members={name: member})
@@ -323,7 +323,7 @@ def test_a_stranger_that_the_manifest_names(filled: Shell, name: str, tmp_path: 
 
 
 def test_a_sparse_member(filled: Shell) -> None:
-    """Its length is whatever it claims: it would fill the disk."""
+    """Its claimed length would fill the disk."""
     path = rewritten(
         created(filled), lambda name, content: None if name == "receipts.txt" else content
     )
@@ -394,7 +394,7 @@ def test_a_desk_of_another_schema(filled: Shell, change: str) -> None:
     assert "tabelas e regras do seu esquema" in complaints(filled, created(filled))
 
 
-def test_a_desk_with_text_that_is_none(filled: Shell) -> None:
+def test_a_desk_with_invalid_text(filled: Shell) -> None:
     with closing(apsw.Connection(str(filled.home.desk))) as raw:
         raw.execute("UPDATE account SET name = CAST(x'c328' AS TEXT)")
     assert "danificado" in complaints(filled, created(filled))
@@ -406,7 +406,7 @@ def test_a_changed_sum(filled: Shell, name: str) -> None:
     assert f"{name}: o manifesto diz 5" in complaints(filled, other)
 
 
-def test_books_that_did_not_agree_when_they_were_copied(filled: Shell) -> None:
+def test_a_ledger_with_wrong_sums(filled: Shell) -> None:
     with closing(apsw.Connection(str(filled.home.desk))) as raw:
         raw.execute("UPDATE account SET balance_credits = 994")
     assert "conta acme" in complaints(filled, created(filled))
@@ -421,7 +421,7 @@ def test_no_backup_at_all(filled: Shell, tmp_path: Path) -> None:
     assert "manifesto" in filled(f"backup restore {other} --verify", code=1).err
 
 
-# Brought back.
+# Restore
 
 
 def test_into_an_empty_folder(filled: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,7 +436,7 @@ def test_into_an_empty_folder(filled: Shell, monkeypatch: pytest.MonkeyPatch) ->
     assert other.home.desk.stat().st_mode & 0o777 == 0o600
     with other.desk() as desk:
         assert desk.check().complaints == []
-        assert desk.recover(NOW) == 1  # the hold of a lookup that was under way
+        assert desk.recover(NOW) == 1  # the hold of a lookup in progress
         assert desk.accounts()[0].balance_credits == 993
     assert {one.name for one in other.path.iterdir()} == {
         "balcao.db",
@@ -446,7 +446,7 @@ def test_into_an_empty_folder(filled: Shell, monkeypatch: pytest.MonkeyPatch) ->
     }
 
 
-def test_what_is_there_is_moved_aside(filled: Shell) -> None:
+def test_existing_data_are_moved_aside(filled: Shell) -> None:
     path = created(filled)
     with filled.desk() as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
@@ -483,8 +483,8 @@ def test_receipts_in_a_bucket_are_only_listed(
     filled: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_RECEIPTS", "s3://balde/prefixo")
-    said = filled("backup create").out
-    assert "balde" in said
+    result = filled("backup create").out
+    assert "balde" in result
     (kept,) = kept_in(filled.path / "backups")
     with tarfile.open(kept.path) as tar:
         listed = tar.extractfile("receipts.txt")
@@ -502,7 +502,7 @@ def test_a_server_is_running(filled: Shell) -> None:
         created(filled)
 
 
-def test_a_bad_one_is_not_brought_back(filled: Shell) -> None:
+def test_a_damaged_backup_is_not_restored(filled: Shell) -> None:
     other = with_manifest(created(filled), sums={"balances": 5})
     with filled.desk() as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
@@ -549,13 +549,15 @@ def _killed(*_: object, **__: object) -> None:
         ({"schema": 999}, "esquema"),
     ],
 )
-def test_one_that_does_not_fit(filled: Shell, change: dict[str, object], word: str) -> None:
+def test_a_manifest_that_does_not_match(
+    filled: Shell, change: dict[str, object], word: str
+) -> None:
     other = with_manifest(created(filled), **change)
     for option in ("--verify", "--replace"):
         assert word in filled(f"backup restore {other} {option}", code=1).err
 
 
-def test_the_first_start_is_not_done_again(filled: Shell) -> None:
+def test_the_first_start_is_not_repeated(filled: Shell) -> None:
     (filled.path / "first-start.json").write_text("{}")
     path = created(filled)
     (filled.path / "first-start.json").unlink()
@@ -563,24 +565,24 @@ def test_the_first_start_is_not_done_again(filled: Shell) -> None:
     assert (filled.path / "first-start.json").read_text() == "{}"
 
 
-# Before a migration.
+# Before a migration
 
 
-def test_a_copy_before_a_migration(
+def test_a_backup_before_a_migration(
     filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     add_migration(monkeypatch, tmp_path)
-    said = filled("account list")
-    assert "before-migration-" in said.err
+    result = filled("account list")
+    assert "before-migration-" in result.err
     (kept,) = kept_in(filled.path / "backups")
     assert (kept.occasion, read_manifest(kept.path).schema) == ("before-migration", OLD)
     assert "before-migration-" not in filled("account list").err
     assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
     filled(f"backup restore {kept.path} --replace")
-    assert backups.schema_of(filled.home.desk) == OLD  # as it was
+    assert backups.schema_of(filled.home.desk) == OLD  # unchanged
 
 
-def test_serving_makes_one_too_and_serves_what_was_restored(
+def test_serve_also_makes_a_backup_and_serves_restored_data(
     filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (filled.path / "first-start.json").write_text("{}")
@@ -589,7 +591,7 @@ def test_serving_makes_one_too_and_serves_what_was_restored(
         server.wait_until_it_answers()
         (kept,) = kept_in(filled.path / "backups")
         assert str(kept.path) in server.err
-        path = created(filled)  # beside the server
+        path = created(filled)  # while the server runs
         assert "outro servidor" in filled(f"backup restore {path} --replace", code=1).err
         assert server.terminate() == 0
     filled(f"backup restore {path} --replace")
@@ -597,7 +599,7 @@ def test_serving_makes_one_too_and_serves_what_was_restored(
         server.wait_until_it_answers()
 
 
-def test_no_migration_without_a_copy(
+def test_no_migration_without_a_backup(
     filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     add_migration(monkeypatch, tmp_path)
@@ -610,15 +612,15 @@ def test_data_from_before_the_first_release(filled: Shell) -> None:
     with closing(apsw.Connection(str(filled.home.desk))) as raw:
         raw.execute("PRAGMA application_id = 0; PRAGMA user_version = 22")
     for command in ("account list", "backup create"):
-        said = filled(command, code=1).err
-        assert "versão de desenvolvimento" in said
-        assert "pasta de dados vazia" in said
+        result = filled(command, code=1).err
+        assert "versão de desenvolvimento" in result
+        assert "pasta de dados vazia" in result
     assert "versão de desenvolvimento" in filled("doctor", code=1).out
     assert not kept_in(filled.path / "backups")
 
 
-def test_the_manifest_has_room(filled: Shell) -> None:
-    """Whatever is counted: it grows with nothing that grows."""
+def test_the_size_of_the_manifest_is_bounded(filled: Shell) -> None:
+    """Its size does not depend on the amount of data."""
     with tarfile.open(created(filled)) as tar:
         info = tar.getmember("manifest.json")
         file = tar.extractfile(info)

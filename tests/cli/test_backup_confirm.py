@@ -1,4 +1,4 @@
-"""`balcao backup confirm`: after a restore nothing is deleted, and no number issued, until then."""
+"""`balcao backup confirm`: until then nothing is deleted after a restore, no number issued."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ def open_desk(settings: Settings) -> Desk:
 
 
 def serve_a_minute(shell: Shell) -> None:
-    """Renew the mark as a service does, without the rest of it."""
+    """Renew the mark as a running service does."""
     settings = Settings(home=shell.home.path)
     desk = open_desk(settings)
     try:
@@ -51,7 +51,7 @@ def serve_a_minute(shell: Shell) -> None:
 
 
 def age(folder: Path, seconds: float) -> None:
-    """The mark was written so long ago: whoever wrote it has ended."""
+    """Backdate the mark, as if its service had ended."""
     mark = folder / blob_mark.NAME
     at = mark.stat().st_mtime - seconds
     os.utime(mark, (at, at))
@@ -85,8 +85,8 @@ def test_after_a_restore(installed: Shell) -> None:
 
     assert "Outro serviço usa agora" in shell("backup confirm", code=1).err
     age(shell.home.receipts, 600)
-    told = shell("backup confirm", code=1).out
-    code = told.split("backup confirm ")[-1].split()[0]
+    answer = shell("backup confirm", code=1).out
+    code = answer.split("backup confirm ")[-1].split()[0]
     assert "não é o desta restauração" in shell("backup confirm 00000000", code=1).err
     assert remarks(shell, code=1) != []
     assert "Restauração confirmada" in shell(f"backup confirm {code}").out
@@ -100,7 +100,7 @@ def test_after_a_restore(installed: Shell) -> None:
 def test_a_restore_into_an_empty_folder(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing there says how much was lost: it has to be confirmed all the same."""
+    """The loss is unknown, but the restore needs a confirmation, too."""
     shell("account create ana --plan pre_pago")
     serve_a_minute(shell)
     backup = shell(f"backup create --to {tmp_path / 'copias'} --json").json["file"]
@@ -108,15 +108,15 @@ def test_a_restore_into_an_empty_folder(
     monkeypatch.setenv("BALCAO_HOME", str(other.path))
     other(f"backup restore {backup}")
     assert remarks(other, code=1)[0][0] == "fail"
-    told = other("backup confirm", code=1).out
-    other(f"backup confirm {told.split('backup confirm ')[-1].split()[0]}")
+    answer = other("backup confirm", code=1).out
+    other(f"backup confirm {answer.split('backup confirm ')[-1].split()[0]}")
     assert remarks(other) == []
     other("account create bruno --plan pre_pago")
     assert number_of(other, "bruno") > 1_000
 
 
-def test_doctor_finds_a_mark_that_the_store_does_not_take(installed: Shell) -> None:
-    """The desk has committed the next mark long ago, and the store still has the one before."""
+def test_doctor_finds_a_store_that_refuses_marks(installed: Shell) -> None:
+    """The desk committed the next mark long ago, but the store has the previous one."""
     shell = installed
     settings = Settings(home=shell.home.path)
 

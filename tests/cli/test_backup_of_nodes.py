@@ -1,4 +1,4 @@
-"""`balcao backup` with PostgreSQL: both ways, and who makes them."""
+"""`balcao backup` with PostgreSQL: backup, restore, and the node that makes them."""
 
 import multiprocessing
 import tarfile
@@ -43,18 +43,18 @@ def filled(shell: Shell, address: str) -> Shell:
     return shell
 
 
-def test_every_table_and_function_of_ours_is_known() -> None:
+def test_all_our_tables_and_functions_are_listed() -> None:
     address = postgres.new_address()
     with psycopg.connect(address) as connection:
         tables = connection.execute(
             "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-            " AND relkind IN ('r', 'p') AND NOT relispartition"  # these go with their tables
+            " AND relkind IN ('r', 'p') AND NOT relispartition"  # partitions belong to their tables
         ).fetchall()
         functions = connection.execute(
             "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
         ).fetchall()
     postgres.server().drop_database(address)
-    # The caches' table is made when a cache is first opened.
+    # The caches' table is created when a cache is first opened.
     assert {name for (name,) in tables} == {*own_names("TABLE"), "schema_version"} - {"entry"}
     assert {name for (name,) in functions} == set(own_names("FUNCTION"))
 
@@ -64,8 +64,8 @@ def test_there_and_back(filled: Shell, address: str) -> None:
         connection.execute("CREATE TABLE somebody_elses (x int)")
         connection.execute("INSERT INTO somebody_elses VALUES (1)")
     path = created(filled)
-    said = filled(f"backup restore {path} --verify").out
-    assert "A cópia confere: restaurada e somada" in said
+    result = filled(f"backup restore {path} --verify").out
+    assert "A cópia confere: restaurada e somada" in result
     assert filled("backup list --json").json["backups"][0]["engine"] == "postgresql"
     with closing(PostgresDesk(address)) as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
@@ -75,10 +75,10 @@ def test_there_and_back(filled: Shell, address: str) -> None:
         assert desk.check().complaints == []
         assert desk.accounts()[0].balance_credits == 993
         assert desk.recover(NOW) == 1
-        desk.commit_now([a_charge(desk.accounts()[0], "r10")])  # sequences went along
+        desk.commit_now([a_charge(desk.accounts()[0], "r10")])  # sequences were restored
     with psycopg.connect(address) as connection:
         assert connection.execute("SELECT x FROM somebody_elses").fetchall() == [(1,)]
-    # What was there was saved before.
+    # The replaced data were saved before.
     assert Path(done["saved"]).name.startswith("before-restore-")
     filled(f"backup restore {done['saved']} --replace")
     with closing(PostgresDesk(address)) as desk:
@@ -103,7 +103,7 @@ def test_into_an_empty_database(filled: Shell, monkeypatch: pytest.MonkeyPatch) 
 def test_into_a_data_folder_and_back(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A backup of either engine goes into the other, with what was under way, and its receipts."""
+    """A backup of either engine can be restored to the other, with open holds and receipts."""
     of_database = created(filled)
     other = Shell(filled.path.parent / "outra")
     monkeypatch.setenv("BALCAO_HOME", str(other.path))
@@ -113,7 +113,7 @@ def test_into_a_data_folder_and_back(
         assert desk.check().complaints == []
         assert desk.accounts()[0].balance_credits == 993
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
-        desk.commit_now([a_bind(desk.accounts()[0], "k1", "r2")])  # of the hold that is open
+        desk.commit_now([a_bind(desk.accounts()[0], "k1", "r2")])  # for the open hold
     of_folder = created(other)
 
     monkeypatch.setenv("BALCAO_HOME", str(filled.path))
@@ -134,7 +134,7 @@ def test_into_a_data_folder_and_back(
     assert running == [("died",)]
 
 
-def test_what_ends_in_the_middle_leaves_nothing(filled: Shell) -> None:
+def test_an_interrupted_backup_leaves_nothing(filled: Shell) -> None:
     with pytest.raises(BackupStopped):
         make(Settings(), system_now_ms, stopped=lambda: True)
     with file_size_limit(20_000):
@@ -168,7 +168,7 @@ def test_a_node_is_running(filled: Shell, address: str) -> None:
         created(filled)
 
 
-def test_what_does_not_agree(filled: Shell, address: str) -> None:
+def test_wrong_sums(filled: Shell, address: str) -> None:
     path = created(filled)
     assert "balances" in complaints(filled, with_manifest(path, sums={"balances": 5}))
     with tarfile.open(path) as tar:
@@ -184,7 +184,7 @@ def test_what_does_not_agree(filled: Shell, address: str) -> None:
         assert desk.accounts()[0].balance_credits == 893
 
 
-def test_a_node_with_another_secret_makes_none_and_can_be_put_right(filled: Shell) -> None:
+def test_a_node_with_another_secret_makes_no_backup_and_can_be_repaired(filled: Shell) -> None:
     path = created(filled)
     filled.home.secret.write_bytes(bytes(PEPPER_BYTES))
     assert "outro segredo" in filled("backup create", code=1).err
@@ -193,8 +193,8 @@ def test_a_node_with_another_secret_makes_none_and_can_be_put_right(filled: Shel
     assert "acme" in filled("account list").out
 
 
-def test_a_load_that_fails_leaves_everything(filled: Shell, address: str) -> None:
-    """Somebody else's view on a table of ours: it cannot be dropped, and so nothing is."""
+def test_a_failed_restore_changes_nothing(filled: Shell, address: str) -> None:
+    """A foreign view depends on one of our tables, so that nothing is dropped."""
     path = created(filled)
     with psycopg.connect(address) as connection:
         connection.execute("CREATE VIEW of_ours AS SELECT name FROM account")
@@ -208,7 +208,7 @@ def maker_of(address: str) -> NodeMaker:
     return NodeMaker(address, MAKER_LOCK)
 
 
-def test_one_node_makes_them(address: str) -> None:
+def test_one_node_makes_backups(address: str) -> None:
     first, second = (maker_of(address) for _ in range(2))
     assert first.is_ours()
     assert not second.is_ours()
@@ -225,7 +225,7 @@ def test_one_node_makes_them(address: str) -> None:
 
 
 def test_one_node_downloads_a_month(address: str, tmp_path: Path) -> None:
-    """Beside another one that makes backups."""
+    """While another node makes backups."""
     settings = Settings(home=tmp_path, database=SecretStr(address))
     maker = maker_of(address)
     with alone_among_nodes(settings):

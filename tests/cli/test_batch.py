@@ -1,10 +1,10 @@
-"""`balcao batch`: the same deeds as the API's, at the terminal."""
+"""`balcao batch`: the operations of the API on the command line."""
 
 import asyncio
 
 import pytest
 
-from balcao.cli.office import opened
+from balcao.cli.installation import open_installation
 from balcao.service.standalone import standalone_batches
 from tests.cli.shell import Shell
 
@@ -17,11 +17,11 @@ def _account(shell: Shell) -> None:
     shell("credit add teste 10 --reason compra")
 
 
-def stroke(number: str) -> None:
-    """What the service does beside."""
+def run_jobs(number: str) -> None:
+    """Run the jobs of a batch, as the service does."""
     with (
-        opened() as office,
-        standalone_batches(office.settings, office.home, office.desk, office.now_ms) as batches,
+        open_installation() as local,
+        standalone_batches(local.settings, local.home, local.desk, local.now_ms) as batches,
     ):
 
         async def work() -> None:
@@ -41,43 +41,43 @@ def test_from_a_file_to_its_results(shell: Shell) -> None:
     (one,) = shell("batch list --account teste --json").json
     assert (one["id"], one["estado"], one["nome"]) == (number, "recebido", "fornecedores")
 
-    stroke(number)
-    said = shell(f"batch show {number} --account teste").out
-    assert "cotado" in said
-    assert "2 linhas, 2 válidas, 2 na fila" in said
-    begin = said.partition(" batch confirm ")[2]  # as it is told
-    told = shell(f"batch confirm {begin.strip()} --json").json
-    assert (told["estado"], told["teto_creditos"]) == ("executando", 2)
+    run_jobs(number)
+    result = shell(f"batch show {number} --account teste").out
+    assert "cotado" in result
+    assert "2 linhas, 2 válidas, 2 na fila" in result
+    begin = result.partition(" batch confirm ")[2]  # as printed
+    answer = shell(f"batch confirm {begin.strip()} --json").json
+    assert (answer["estado"], answer["teto_creditos"]) == ("executando", 2)
     assert shell(f"batch pause {number} --account teste --json").json["motivo"] == "usuario"
     assert shell(f"batch resume {number} --account teste --json").json["estado"] == "executando"
 
-    stroke(number)
-    told = shell(f"batch show {number} --account teste --wait --json").json
-    assert (told["estado"], told["creditos_gastos"]) == ("concluido", 2)
+    run_jobs(number)
+    answer = shell(f"batch show {number} --account teste --wait --json").json
+    assert (answer["estado"], answer["creditos_gastos"]) == ("concluido", 2)
     shell(f"batch download {number} {shell.path / 'saida.csv'} --account teste")
     assert "2 respondidas" in shell(f"batch show {number} --account teste").out
     assert CNPJS[0] in (shell.path / "saida.csv").read_text("utf-8-sig")
     assert shell("ledger check --json").json["ok"]
 
 
-def test_what_is_wrong_is_said(shell: Shell) -> None:
+def test_errors_are_explained(shell: Shell) -> None:
     file = shell.path / "lista.csv"
     file.write_text("cnpj\n", "utf-8")
-    said = shell(f"batch create {file} --account teste --operation nada", code=1)
-    assert "operacao" in said.err
-    said = shell("batch create nada.csv --account teste --operation suframa", code=1)
-    assert "nada.csv" in said.err
+    result = shell(f"batch create {file} --account teste --operation nada", code=1)
+    assert "operacao" in result.err
+    result = shell("batch create nada.csv --account teste --operation suframa", code=1)
+    assert "nada.csv" in result.err
     number = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
     assert "lote" in shell(f"batch show {number} --account teste", code=1).err
     words = f"batch create {file} --account teste --operation cnpj-receita-federal --json"
     number = shell(words).json["id"]
     assert "recebido" in shell(f"batch pause {number} --account teste", code=1).err
-    stroke(number)
+    run_jobs(number)
     assert "recusado" in shell(f"batch show {number} --account teste").out
-    shell(f"batch show {number} --account teste --wait", code=1)  # nothing for a script to go on
+    shell(f"batch show {number} --account teste --wait", code=1)  # so that a script stops
 
 
-def test_without_room_on_the_disk_it_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("balcao.service.batching._free_bytes", lambda folder: 0)
     file = shell.path / "lista.csv"
     file.write_text(f"cnpj\n{CNPJS[0]}\n", "utf-8")

@@ -19,14 +19,14 @@ def _account(shell: Shell) -> Iterator[None]:
     assert shell("ledger check --json").json["ok"]
 
 
-def test_a_budget_from_its_beginning_to_its_end(shell: Shell) -> None:
+def test_lifecycle_of_a_budget(shell: Shell) -> None:
     made = shell(
         f"budget create acme --key loja --period month --credits 10 --operation {COMPANY}"
         " --warn 50 --json"
     ).json
     assert (made["owner_kind"], made["owner"], made["credits_max"]) == ("chave", "1", 10)
     assert (made["operations"], made["warn_percent"], made["name"]) == ([COMPANY], 50, "Chave 1")
-    now_ms = 4_000_000_000_000  # in a month of its own
+    now_ms = 4_000_000_000_000  # in a separate month
     with shell.desk() as desk:
         charge = Charge(1, 1, "r1", COMPANY, 4, "company/lookup", "cache", now_ms)
         assert desk.commit_now([charge]) is None
@@ -56,7 +56,7 @@ def test_a_clients_budget(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "said"),
+    ("command", "code", "expected"),
     [
         ("create acme --period day --credits 1", 2, "--key ou --client"),
         ("create acme --key loja --client x --period day --credits 1", 2, "--key ou --client"),
@@ -70,6 +70,6 @@ def test_a_clients_budget(shell: Shell) -> None:
         ("delete acme 0198", 1, "não tem este orçamento"),
     ],
 )
-def test_what_does_not_fit_is_told(shell: Shell, command: str, code: int, said: str) -> None:
+def test_invalid_budgets(shell: Shell, command: str, code: int, expected: str) -> None:
     failed = shell(f"budget {command}", code=code)
-    assert said in " ".join(failed.err.split())
+    assert expected in " ".join(failed.err.split())

@@ -9,8 +9,8 @@ _OF = "--from 2019-09-26 --to 2020-03-24"
 
 
 def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
-    said = shell(f'{_ADD} "Portaria 555/2020" {_OF} --days 90 --json').json
-    assert said == {
+    result = shell(f'{_ADD} "Portaria 555/2020" {_OF} --days 90 --json').json
+    assert result == {
         "extension_id": 1,
         "subject": "federal_certificate",
         "uf": None,
@@ -19,7 +19,7 @@ def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
         "until_day": None,
         "days": 90,
         "act": "Portaria 555/2020",
-        "added_at": said["added_at"],
+        "added_at": result["added_at"],
     }
     shell(f'{_ADD} "Decreto 1" {_OF} --uf sp --until 2020-12-31')
     listed = shell("certificate-extension list").out
@@ -33,7 +33,7 @@ def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         (f"Ato {_OF}", "um dos dois"),
         (f"Ato {_OF} --days 90 --until 2020-12-31", "um dos dois"),
@@ -43,8 +43,8 @@ def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
         ("Ato --from 2020-03-25 --to 2020-03-24 --days 9", "antes do começo"),
     ],
 )
-def test_what_no_act_says(shell: Shell, line: str, said: str) -> None:
-    assert said in " ".join(shell(f"{_ADD} {line}", code=2).err.replace("│", " ").split())
+def test_invalid_acts(shell: Shell, line: str, expected: str) -> None:
+    assert expected in " ".join(shell(f"{_ADD} {line}", code=2).err.replace("│", " ").split())
     assert shell("certificate-extension list --json").json == []
 
 
@@ -52,8 +52,8 @@ def test_an_operator_gets_a_seat(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     shell("user create op@exemplo.com.br --name Op --operator")
     shell("user create ana@exemplo.com.br --name Ana --account acme --role gestor")
-    said = shell("user seat OP@exemplo.com.br acme --json").json
-    assert [(one["account_id"], one["role"]) for one in said["seats"]] == [(1, "manager")]
+    result = shell("user seat OP@exemplo.com.br acme --json").json
+    assert [(one["account_id"], one["role"]) for one in result["seats"]] == [(1, "manager")]
     assert "como consultor" in shell("user seat op@exemplo.com.br acme --role consultor").out
     with shell.desk() as desk:
         assert [seat.role for seat in desk.seats.within(1)] == ["consultant"]

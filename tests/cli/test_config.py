@@ -1,4 +1,4 @@
-"""`balcao config`, and what is said of settings that are none."""
+"""`balcao config`, and messages about invalid settings."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.cli.shell import Shell
 ROOT = Path(__file__).parent.parent.parent
 
 
-def test_the_manual_is_the_class(shell: Shell) -> None:
+def test_the_manual_is_up_to_date(shell: Shell) -> None:
     manual = shell("config docs").out
     assert (ROOT / "docs" / "settings.md").read_text("utf-8") == manual, (
         "write it again: balcao config docs > docs/settings.md"
@@ -29,7 +29,7 @@ def test_every_setting_is_in_the_manual(shell: Shell) -> None:
         assert str(field.description) in manual
 
 
-# What stands under "Tipo": words that an operator knows, and the values themselves.
+# Content of the column "Tipo": plain words and the values themselves.
 _ONE = r"(texto|inteiro|número|caminho|segredo|sim ou não)( [<>≤≥] [0-9.]+)*"
 _CHOICE = r"`\w+`( ou `\w+`)*"
 _MANY = r"lista de (UFs|textos|inteiros|endereços( ou redes)?|`\w+`(, `\w+`)*)"
@@ -37,8 +37,8 @@ _PER_UF = r"endereço por UF, em JSON: `\{\"SP\": \"https://\.\.\.\"\}`"
 _TYPE = re.compile(f"{_ONE}|{_CHOICE}|{_MANY}|{_PER_UF}")
 
 
-def test_types_are_told_in_words(shell: Shell) -> None:
-    """Nothing of the language that the program is written in, and tables that are whole."""
+def test_types_are_described_in_words(shell: Shell) -> None:
+    """Types are described without Python, and tables are well-formed."""
     rows = [line for line in shell("config docs").out.splitlines() if line.startswith("| `BALCAO_")]
     assert len(rows) >= len(Settings.model_fields)
     for row in rows:
@@ -47,12 +47,12 @@ def test_types_are_told_in_words(shell: Shell) -> None:
         assert _TYPE.fullmatch(kind.strip()), f"{name} is called {kind}"
 
 
-def test_a_type_without_words_is_not_written_down() -> None:
+def test_a_type_without_description_is_an_error() -> None:
     with pytest.raises(TypeError, match="manual"):
         type_in_words(FieldInfo(annotation=tuple[complex, ...]))
 
 
-def test_every_value_comes_from_somewhere(
+def test_every_value_has_an_origin(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "balcao.toml").write_text(
@@ -69,12 +69,12 @@ def test_every_value_comes_from_somewhere(
     assert found["cnpja.url"]["origin"] == "padrão"
     assert found["serpro.consumer_secret"] == {"value": "***", "origin": "ambiente"}
     assert found["minha_receita.url"]["value"] == "https://***@exemplo.com.br"
-    for said in (shell("config show --json").out, shell("config show").out):
+    for result in (shell("config show --json").out, shell("config show").out):
         for secret in ("segredo", "senha", "quem:"):
-            assert secret not in said
+            assert secret not in result
 
 
-def test_all_complaints_come_together_and_repeat_no_value(
+def test_all_errors_are_reported_together_without_values(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_PORT", "segredo-1")
@@ -85,15 +85,15 @@ def test_all_complaints_come_together_and_repeat_no_value(
     monkeypatch.setenv("BALCAO_COMPANY_SOURCES", "segredo-5")
     monkeypatch.setenv("BALCAO_TRUSTED_PROXIES", '["10.0.0.0/8", segredo-7]')
     for line in ("config show", "account list", "serve", "doctor"):
-        said = shell(line, code=1)
-        text = said.out + said.err
+        result = shell(line, code=1)
+        text = result.out + result.err
         assert "BALCAO_COMPANY_SOURCES: deve ser 'snapshot'" in text
         assert "BALCAO_TRUSTED_PROXIES: deve ser uma lista" in text
         assert "BALCAO_PORT: deve ser um número inteiro" in text
         assert "segredo" not in text
     monkeypatch.setenv("BALCAO_RECEIPTS", "s3//segredo-6")
-    said = shell("config show", code=1)
-    assert "segredo" not in said.err
+    result = shell("config show", code=1)
+    assert "segredo" not in result.err
     for complaint in (
         "BALCAO_PORT: deve ser um número inteiro",
         "BALCAO_LOG_FORMAT: deve ser 'auto', 'json' ou 'console'",
@@ -102,7 +102,7 @@ def test_all_complaints_come_together_and_repeat_no_value(
         "BALCAO_LIMITS_GRATUITO__PER_MINUTE: deve ser 1 ou mais",
         "BALCAO_RECEIPTS: parece um endereço, e não está escrito como um: escreva s3://balde",
     ):
-        assert complaint in said.err
+        assert complaint in result.err
 
 
 def test_parts_by_uf(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,17 +113,17 @@ def test_parts_by_uf(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_SEFAZ__ENDPOINTS", '{"XX": "segredo-1"}')
     monkeypatch.setenv("BALCAO_SEFAZ__CPF_UFS", '["segredo-2"]')
     monkeypatch.setenv("BALCAO_STATE_REGISTRATION_UFS", "[]")
-    said = shell("config show", code=1)
-    assert "BALCAO_SEFAZ__ENDPOINTS__XX: não é a sigla de uma UF" in said.err
-    assert "BALCAO_SEFAZ__CPF_UFS: não é a sigla de uma UF" in said.err
-    assert "BALCAO_STATE_REGISTRATION_UFS: não pode ser vazia" in said.err
-    assert "segredo" not in said.err
+    result = shell("config show", code=1)
+    assert "BALCAO_SEFAZ__ENDPOINTS__XX: não é a sigla de uma UF" in result.err
+    assert "BALCAO_SEFAZ__CPF_UFS: não é a sigla de uma UF" in result.err
+    assert "BALCAO_STATE_REGISTRATION_UFS: não pode ser vazia" in result.err
+    assert "segredo" not in result.err
     monkeypatch.setenv("BALCAO_SEFAZ__HEADER_UFS", "segredo-3")
     monkeypatch.setenv("BALCAO_SEFAZ__ENDPOINTS", "segredo-4")
-    said = shell("config show", code=1)
-    assert "BALCAO_SEFAZ__HEADER_UFS: não é a sigla de uma UF" in said.err
-    assert "BALCAO_SEFAZ__ENDPOINTS: deve ser uma tabela; no ambiente em JSON" in said.err
-    assert "segredo" not in said.err
+    result = shell("config show", code=1)
+    assert "BALCAO_SEFAZ__HEADER_UFS: não é a sigla de uma UF" in result.err
+    assert "BALCAO_SEFAZ__ENDPOINTS: deve ser uma tabela; no ambiente em JSON" in result.err
+    assert "segredo" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_list_in_the_environment(
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "10.0.0.0/8,"])
-def test_a_list_is_not_emptied_by_what_says_nothing(
+def test_a_blank_value_is_no_empty_list(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, nothing: str
 ) -> None:
     monkeypatch.setenv("BALCAO_TRUSTED_PROXIES", nothing)
@@ -169,14 +169,14 @@ def test_a_list_is_not_emptied_by_what_says_nothing(
         ("OPENDATA_CONTACT", "segredo\nsegredo", "não pode ter espaços"),
     ],
 )
-def test_what_could_never_work_is_refused(
+def test_invalid_values_are_refused(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, name: str, value: str, complaint: str
 ) -> None:
     monkeypatch.setenv(f"BALCAO_{name}", value)
-    said = shell("config show", code=1)
-    assert complaint in said.err
-    assert said.err.count("  BALCAO_") == 1
-    assert "segredo" not in said.err
+    result = shell("config show", code=1)
+    assert complaint in result.err
+    assert result.err.count("  BALCAO_") == 1
+    assert "segredo" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -189,9 +189,7 @@ def test_what_could_never_work_is_refused(
         ({"url": "http://aqui"}, True, "http://aqui"),
     ],
 )
-def test_minha_receita_is_on_when_it_is_named(
-    given: dict[str, str], on: bool, address: str
-) -> None:
+def test_minha_receita_is_on_if_configured(given: dict[str, str], on: bool, address: str) -> None:
     settings = MinhaReceitaSettings.model_validate(given)
     assert (settings.is_on, settings.address) == (on, address)
 
@@ -207,15 +205,13 @@ def test_the_manual_shows_no_python(shell: Shell) -> None:
         assert word not in manual
 
 
-def test_a_source_that_nobody_knows_is_refused(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_source_is_refused(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_COMPANY_SOURCES", '["snapshot", "minha_recieta"]')
-    said = shell("config show", code=1).err
-    assert "BALCAO_COMPANY_SOURCES: deve ser 'snapshot', 'minha_receita', 'cnpja' ou" in said
+    result = shell("config show", code=1).err
+    assert "BALCAO_COMPANY_SOURCES: deve ser 'snapshot', 'minha_receita', 'cnpja' ou" in result
 
 
-def test_a_file_that_is_no_toml(shell: Shell, tmp_path: Path) -> None:
+def test_an_invalid_toml_file(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "balcao.toml").write_text("port = 1\nporta = = 1", "utf-8")
     assert "balcao.toml, linha 2: o arquivo não é TOML válido" in shell("config show", code=1).err
 
@@ -232,13 +228,13 @@ def test_a_file_saved_by_windows_editors(shell: Shell, tmp_path: Path) -> None:
         "port = 1\r\n".encode("utf-16"),
     ):
         file.write_bytes(content)
-        said = shell("config show", code=1).err
+        result = shell("config show", code=1).err
         line = 2 if content.startswith(b"port = ") else 1
-        assert f"balcao.toml, linha {line}: o arquivo não está em UTF-8" in said
-        assert "salve em UTF-8" in said
+        assert f"balcao.toml, linha {line}: o arquivo não está em UTF-8" in result
+        assert "salve em UTF-8" in result
 
 
-def test_what_is_wrong_in_the_file_is_told_by_its_line(
+def test_errors_in_the_file_have_their_line(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "balcao.toml").write_text(
@@ -257,9 +253,9 @@ chave = "segredo-3"
 cpf_ufs = ["SP", "segredo-4"]
 """
     )
-    monkeypatch.setenv("BALCAO_PORT", "segredo-5")  # wins, and is to be mended
-    said = shell("config show", code=1).err
-    assert "segredo" not in said
+    monkeypatch.setenv("BALCAO_PORT", "segredo-5")  # takes precedence, and is invalid
+    result = shell("config show", code=1).err
+    assert "segredo" not in result
     for complaint in (
         "balcao.toml, linha 1: log_format: deve ser 'auto'",
         "balcao.toml, linha 2: prot: não existe. Seria port?",
@@ -269,20 +265,18 @@ cpf_ufs = ["SP", "segredo-4"]
         "balcao.toml, linha 9: cnpja.chave: não existe",
         "balcao.toml, linha 12: sefaz.cpf_ufs: não é a sigla de uma UF",
     ):
-        assert complaint in said
-    assert "linha 3" not in said
+        assert complaint in result
+    assert "linha 3" not in result
 
 
-def test_what_is_ignored_is_told_beside_what_is_in_force(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ignored_variables_are_reported(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_PROT", "8000")
-    said = shell("config show --json")
-    assert said.json["port"]["origin"] == "padrão"
-    assert "aviso: BALCAO_PROT não é uma configuração e foi ignorada" in said.err
+    result = shell("config show --json")
+    assert result.json["port"]["origin"] == "padrão"
+    assert "aviso: BALCAO_PROT não é uma configuração e foi ignorada" in result.err
 
 
-def test_a_file_that_is_not_there(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_CONFIG", "/nada/balcao.toml")
     assert "não existe" in shell("config show", code=1).err
 
@@ -301,7 +295,7 @@ def test_a_former_name_of_a_setting_is_refused(
     )
 
 
-def test_a_typing_error_in_a_variable_is_noticed() -> None:
+def test_a_typing_error_in_a_variable_is_detected() -> None:
     (complaint,) = unknown_variables(
         {
             "BALCAO_PROT": "8000",

@@ -31,7 +31,7 @@ def charge(
     origin: Origin = "cache",
     operation: str = "suframa",
 ) -> None:
-    """A lookup, paid at an instant on a Brasília wall clock."""
+    """Charge a lookup at an instant of Brasília time."""
     at_ms = to_ms(datetime.fromisoformat(at).replace(tzinfo=BRASILIA))
     with shell.desk() as desk:
         refusal = desk.commit_now(
@@ -40,7 +40,7 @@ def charge(
     assert refusal is None
 
 
-def test_credits_are_added_and_taken_back(shell: Shell) -> None:
+def test_credits_are_added_and_withdrawn(shell: Shell) -> None:
     assert shell('credit add acme 1000 --reason "pedido 123"').out == (
         "1.000 créditos acrescentados à conta acme. Novo saldo: 1.000.\n"
     )
@@ -53,14 +53,14 @@ def test_credits_are_added_and_taken_back(shell: Shell) -> None:
 
 def test_an_account_never_goes_below_zero(shell: Shell) -> None:
     shell("credit add acme 10 --reason compra")
-    said = shell("credit add acme -11 --reason estorno", code=1)
-    assert said.err == (
+    result = shell("credit add acme -11 --reason estorno", code=1)
+    assert result.err == (
         "erro: Na conta acme só há 10 créditos à disposição; não é possível retirar 11.\n"
     )
     assert shell("account show acme --json").json["balance_credits"] == 10
 
 
-def test_what_a_post_paid_account_owes_is_corrected_whatever_its_ceiling(shell: Shell) -> None:
+def test_the_debt_of_a_post_paid_account_is_corrected_despite_its_ceiling(shell: Shell) -> None:
     shell("account create depois --plan pos_pago --ceiling 5")
     assert "Novo saldo: -100." in shell("credit add depois -100 --reason correção").out
     assert "Novo saldo: -40." in shell("credit add depois 60 --reason pagamento").out
@@ -79,7 +79,7 @@ def test_what_a_post_paid_account_owes_is_corrected_whatever_its_ceiling(shell: 
         "credit add acme 5 --razão compra",
     ],
 )
-def test_what_is_no_credit_is_wrong_usage(shell: Shell, line: str) -> None:
+def test_invalid_credits_are_wrong_usage(shell: Shell, line: str) -> None:
     shell(line, code=2)
     assert shell("account show acme --json").json["balance_credits"] == 0
 
@@ -106,14 +106,14 @@ def test_days_are_those_of_brasilia_and_both_ends_are_included(shell: Shell) -> 
     assert [row["request_id"] for row in rows] == ["r1", "r2", "r3", "r4"]
 
 
-def test_nothing_consumed_is_a_sentence(shell: Shell) -> None:
+def test_no_consumption(shell: Shell) -> None:
     first, second, *more = shell("usage acme --from 2026-10-01 --to 2026-10-02").out.splitlines()
     assert first == "Consumo da conta acme, de 01/10/2026 a 02/10/2026"
     assert second == "Nada foi consumido neste período."
     assert more == ["Créditos acrescentados no período: 0. Saldo atual: 0."]
 
 
-def test_every_total_is_that_of_the_ledger(shell: Shell) -> None:
+def test_totals_equal_the_ledger(shell: Shell) -> None:
     shell("credit add acme 500 --reason compra")
     shell("credit add acme -30 --reason estorno")
     charge(shell, "2026-10-01 10:00:00", "a", 1, origin="cache", operation="suframa")
@@ -179,11 +179,11 @@ def csv_rows(shell: Shell, period: str) -> list[dict[str, Any]]:
     "options",
     ["--from 2026-10-02 --to 2026-10-01", "--from ontem", "--csv --json", "--to 9999-12-31"],
 )
-def test_what_is_no_period_is_wrong_usage(shell: Shell, options: str) -> None:
+def test_invalid_periods_are_wrong_usage(shell: Shell, options: str) -> None:
     shell(f"usage acme {options}", code=2)
 
 
-def test_books_that_disagree_are_complained_about(shell: Shell) -> None:
+def test_wrong_sums_are_reported(shell: Shell) -> None:
     shell("credit add acme 10 --reason compra")
     assert "confere" in shell("ledger check").out
     with shell.desk() as desk:
@@ -239,23 +239,23 @@ def test_usage_by_key_uf_and_client(shell: Shell) -> None:
     ]
     assert "sem cliente" in shell(f"usage acme {period} --by client").out
     assert "sem UF" in shell(f"usage acme {period} --by uf").out
-    said = re.sub(r" +\n", "\n", shell(f"usage acme {period} --by key").out)
-    assert re.search(r"produção +2 +5\n *aplicação web +1 +2\n", said)
-    assert re.search(r"Total +3 +7", said)
+    result = re.sub(r" +\n", "\n", shell(f"usage acme {period} --by key").out)
+    assert re.search(r"produção +2 +5\n *aplicação web +1 +2\n", result)
+    assert re.search(r"Total +3 +7", result)
     assert "é key, uf ou client" in shell(f"usage acme {period} --by dia", code=2).err
     shell(f"usage acme {period} --by key --csv", code=2)
 
 
-def test_totals_that_are_not_the_ledgers_are_made_anew(shell: Shell) -> None:
+def test_wrong_daily_totals_are_rebuilt(shell: Shell) -> None:
     shell("credit add acme 500 --reason compra")
     charge(shell, "2026-10-01 10:00:00", "a", 3)
     with shell.desk() as desk:
         at_ms = to_ms(datetime(2026, 10, 2, tzinfo=BRASILIA))
         assert asyncio.run(desk.totals.fold(at_ms)) == 1
         desk._in_place.execute("UPDATE daily_total SET requests = 2")
-    said = shell("ledger check", code=1).err
+    result = shell("ledger check", code=1).err
     assert (
-        "os totais diários (all) não são os lançamentos, em 1 dias a partir de 2026-10-01" in said
+        "os totais diários (all) não são os lançamentos, em 1 dias a partir de 2026-10-01" in result
     )
     assert "serão refeitos" in shell("ledger refold acme").out
     assert "confere" in shell("ledger check").out

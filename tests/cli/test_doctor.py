@@ -1,4 +1,4 @@
-"""`balcao doctor`: what is found, and what it leaves alone."""
+"""`balcao doctor`: its findings, without changes."""
 
 import socket
 import threading
@@ -32,8 +32,8 @@ def statuses(shell: Shell, *, code: int = 0) -> dict[str, str]:
 
 
 @contextmanager
-def a_stranger(port: int) -> Iterator[None]:
-    """Listens, and hangs up on whoever calls."""
+def another_server(port: int) -> Iterator[None]:
+    """Listen on the port, and close every connection."""
     server = socket.create_server(("127.0.0.1", port))
 
     def hang_up() -> None:
@@ -51,7 +51,7 @@ def a_stranger(port: int) -> Iterator[None]:
         server.close()
 
 
-def test_nothing_is_made_by_looking(fresh: Shell) -> None:
+def test_doctor_creates_nothing(fresh: Shell) -> None:
     found = statuses(fresh)
     assert found["pasta de dados"] == found["banco de dados"] == "warn"
     assert not fresh.path.exists()
@@ -75,14 +75,14 @@ def test_a_healthy_folder(shell: Shell) -> None:
         assert found[name] == "ok", name
     assert found["mês de produção"] == found["mês da sandbox"] == "warn"
     assert found["quem responde cadastro de empresas"] == "warn"
-    said = shell("doctor").out
-    assert "confere" in said
-    heads = [line for line in said.splitlines() if line.isupper()]
+    result = shell("doctor").out
+    assert "confere" in result
+    heads = [line for line in result.splitlines() if line.isupper()]
     assert heads == ["PROGRAMA", "DADOS", "MESES", "FONTES", "SERVIÇO"]
     counts = [list(found.values()).count(each) for each in ("ok", "warn", "fail")]
     assert len(found) <= sum(counts) + 1
-    assert said.splitlines()[-1].endswith("Comece por: cópia de segurança.")
-    assert "0 falhas" in said.splitlines()[-1]
+    assert result.splitlines()[-1].endswith("Comece por: cópia de segurança.")
+    assert "0 falhas" in result.splitlines()[-1]
 
 
 def test_keys_without_their_pepper(shell: Shell) -> None:
@@ -123,8 +123,8 @@ def test_a_schema_of_a_newer_version(shell: Shell) -> None:
     assert "versão mais nova" in shell("account list", code=1).err
 
 
-def test_a_port_that_somebody_else_has(shell: Shell, port: int) -> None:
-    with a_stranger(port):
+def test_a_port_in_use(shell: Shell, port: int) -> None:
+    with another_server(port):
         assert statuses(shell, code=1)["porta"] == "fail"
 
 
@@ -132,12 +132,12 @@ def test_a_port_that_somebody_else_has(shell: Shell, port: int) -> None:
 def test_a_service_is_found_where_it_listens(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, port: int, noted: str
 ) -> None:
-    """`serve --port` listens elsewhere than the settings say."""
+    """`serve --port` listens on another port than the configured one."""
     base = "http://127.0.0.1:9"
     if noted == "running":
-        said = {(base, "/livez"): '{"status": "ok"}', (base, "/readyz"): "{}"}
+        result = {(base, "/livez"): '{"status": "ok"}', (base, "/readyz"): "{}"}
         monkeypatch.setattr(
-            service, "_get_text", lambda base, path, *seconds: said.get((base, path), "")
+            service, "_get_text", lambda base, path, *seconds: result.get((base, path), "")
         )
     shell.home.serving.write_text("\0" if noted == "nonsense" else base)
     checks = {check["name"]: check["text"] for check in shell("doctor --json").json["checks"]}
@@ -150,15 +150,15 @@ def test_sources_are_shown_with_their_address(
 ) -> None:
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
     monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", "http://quem:senha@127.0.0.1:9/")
-    said = shell("doctor").out
-    assert "fonte cnpja: https://api.cnpja.com" in said
-    assert "fonte minha_receita: http://***@127.0.0.1:9/" in said
-    assert "abre-te" not in said
-    assert "senha" not in said
-    assert said.count("contas de produção não têm quem responda") == 2  # of certificates
+    result = shell("doctor").out
+    assert "fonte cnpja: https://api.cnpja.com" in result
+    assert "fonte minha_receita: http://***@127.0.0.1:9/" in result
+    assert "abre-te" not in result
+    assert "senha" not in result
+    assert result.count("contas de produção não têm quem responda") == 2  # for certificates
 
 
-def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_of_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CND", "CONSUMER_KEY", "CONSUMER_SECRET"):
         monkeypatch.setenv(f"BALCAO_SERPRO__{name}", "1")
     assert statuses(shell)["quem responde certidão federal"] == "ok"
@@ -178,13 +178,13 @@ def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch)
 def test_a_source_without_its_keys_is_off(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "")
     monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_KEY", "abre-te")
-    said = shell("doctor").out
-    assert "fonte cnpja: desligada" in said
-    assert "fonte serpro: desligada" in said
-    assert "contas de produção não têm quem responda: importe um mês" in said
+    result = shell("doctor").out
+    assert "fonte cnpja: desligada" in result
+    assert "fonte serpro: desligada" in result
+    assert "contas de produção não têm quem responda: importe um mês" in result
 
 
-def test_a_month_that_nobody_asks_is_no_source(
+def test_a_month_that_is_not_configured_is_no_source(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell("opendata sample mes --establishments 50 --seed 7 --clean")
@@ -198,16 +198,16 @@ def test_the_sources_of_all_subjects(shell: Shell, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("BALCAO_SEFAZ__URL", "http://127.0.0.1:9/sefaz")
     monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", "abre-te")
     monkeypatch.setenv("BALCAO_RURAL_PRODUCER_SOURCES", '["sefaz"]')
-    said = shell("doctor").out
-    assert "fonte sefaz: http://127.0.0.1:9/sefaz\n" in said
-    assert "fonte infosimples: https://api.infosimples.com\n" in said
-    assert "inscrições estaduais: sefaz, depois infosimples; UFs: todas (27)\n" in said
-    assert "aviso  quem responde produtor rural: sefaz; ninguém por MA\n" in said
-    assert "aviso  quem responde Suframa: contas de produção não têm quem responda" in said
-    assert "abre-te" not in said
+    result = shell("doctor").out
+    assert "fonte sefaz: http://127.0.0.1:9/sefaz\n" in result
+    assert "fonte infosimples: https://api.infosimples.com\n" in result
+    assert "inscrições estaduais: sefaz, depois infosimples; UFs: todas (27)\n" in result
+    assert "aviso  quem responde produtor rural: sefaz; ninguém por MA\n" in result
+    assert "aviso  quem responde Suframa: contas de produção não têm quem responda" in result
+    assert "abre-te" not in result
 
 
-def test_online_asks_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_online_calls_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("BALCAO_SEFAZ__URL", f"http://127.0.0.1:{free_port()}")
     found = {
@@ -224,7 +224,7 @@ def test_online_asks_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_online_and_all_is_well(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_online_without_findings(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_provider({"perpetual": 7, "transient": 0}) as url:
         monkeypatch.setenv("BALCAO_CNPJA__URL", url)
         monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
@@ -239,9 +239,7 @@ def about_letters(shell: Shell) -> dict[str, str]:
     }
 
 
-def test_online_asks_who_takes_letters_about_such_a_company(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_online_checks_cnpjs_with_letters(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     credit = {"perpetual": 7, "transient": 0}
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
     with a_provider(CNPJA | {"taxId": "00000000E08G12"} | credit) as url:
@@ -259,7 +257,7 @@ def test_online_asks_who_takes_letters_about_such_a_company(
 
 @pytest.fixture
 def a1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
-    """Makes a certificate of some days, and names it in the settings."""
+    """Return a function that creates a certificate and configures it."""
 
     def make(days: float = 365, *, named: bool = True, with_key: bool = True) -> Path:
         last = datetime.now(UTC) + timedelta(days=days)
@@ -274,12 +272,12 @@ def a1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Path]:
 
 
 def about_certificates(shell: Shell, *, code: int = 0) -> dict[str, tuple[str, str]]:
-    said = shell("doctor --json", code=code)
-    assert PASSWORD not in said.out + said.err
-    assert CNPJ not in said.out + said.err
+    result = shell("doctor --json", code=code)
+    assert PASSWORD not in result.out + result.err
+    assert CNPJ not in result.out + result.err
     return {
         check["name"]: (check["status"], check["text"])
-        for check in said.json["checks"]
+        for check in result.json["checks"]
         if "certificado" in check["name"]
     }
 
@@ -292,7 +290,7 @@ def test_a_good_certificate(shell: Shell, a1: Callable[..., Path]) -> None:
     assert "fonte sefaz: o de cada UF, em produção" in shell("doctor").out
 
 
-def test_no_certificate_is_named(shell: Shell) -> None:
+def test_no_certificate_is_configured(shell: Shell) -> None:
     assert about_certificates(shell) == {}
 
 
@@ -352,9 +350,7 @@ def test_certificates_that_cannot_be_used(
     assert "não encontrado" in why()
 
 
-def test_tls_files_that_are_none(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_invalid_tls_files(shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BALCAO_TLS_CERTIFICATE", str(tmp_path / "c.pem"))
     assert "precisa dos dois" in shell("doctor", code=1).out
     monkeypatch.setenv("BALCAO_TLS_KEY", str(tmp_path / "k.pem"))

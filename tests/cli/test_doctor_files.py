@@ -1,4 +1,4 @@
-"""`balcao doctor`: files of others, damaged files, libraries that do not load, idle books."""
+"""`balcao doctor`: readable or damaged files, broken libraries, a ledger from the future."""
 
 import asyncio
 import importlib
@@ -31,40 +31,40 @@ def found(shell: Shell, name: str, *, code: int = 0) -> Sequence[Found]:
 
 
 @pytest.fixture
-def begun(shell: Shell) -> Shell:
+def used(shell: Shell) -> Shell:
     shell("account create acme --plan pre_pago")
     return shell
 
 
-def test_data_that_others_may_read(begun: Shell) -> None:
-    """Nobody comes so far while the folder is closed; then it is a failure."""
-    assert found(begun, "arquivos") == []
-    begun.home.desk.chmod(0o666)
-    ((status, text),) = found(begun, "arquivos")
-    assert (status, f"chmod 600 {begun.home.desk}" in text) == ("warn", True)
-    begun.home.path.chmod(0o755)
-    ((status, _),) = found(begun, "arquivos", code=1)
+def test_data_that_others_may_read(used: Shell) -> None:
+    """A failure only if the folder is readable, too."""
+    assert found(used, "arquivos") == []
+    used.home.desk.chmod(0o666)
+    ((status, text),) = found(used, "arquivos")
+    assert (status, f"chmod 600 {used.home.desk}" in text) == ("warn", True)
+    used.home.path.chmod(0o755)
+    ((status, _),) = found(used, "arquivos", code=1)
     assert status == "fail"
 
 
 def test_keys_in_a_file_that_others_may_read(
-    begun: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    used: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "balcao.toml"
     file.write_text('[cnpja]\nkey = "segredo-do-teste"\n')
     monkeypatch.setenv("BALCAO_CONFIG", str(file))
     for mode, complains in ((0o600, False), (0o640, False), (0o644, True)):
         file.chmod(mode)
-        said = begun("doctor --json").json["checks"]
-        texts = [each["text"] for each in said if "podem lê-lo" in each["text"]]
+        result = used("doctor --json").json["checks"]
+        texts = [each["text"] for each in result if "podem lê-lo" in each["text"]]
         assert bool(texts) == complains
         if complains:
             assert "cnpja.key" in texts[0]
     file.write_text("[cnpja]\n")
-    assert all("podem lê-lo" not in text for _, text in found(begun, "configuração"))
+    assert all("podem lê-lo" not in text for _, text in found(used, "configuração"))
 
 
-def test_a_library_that_cannot_be_loaded(begun: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_cannot_be_loaded(used: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     load = importlib.import_module
 
     def fails(name: str) -> ModuleType:
@@ -73,18 +73,18 @@ def test_a_library_that_cannot_be_loaded(begun: Shell, monkeypatch: pytest.Monke
         return load(name)
 
     monkeypatch.setattr(importlib, "import_module", fails)
-    ((status, text),) = found(begun, "bibliotecas", code=1)
+    ((status, text),) = found(used, "bibliotecas", code=1)
     assert status == "fail"
     assert "python-calamine (ImportError: libc.so.7" in text
 
 
-def test_a_clock_400_days_ahead(begun: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On SQLite nothing but the books tells of it."""
-    with begun.desk() as desk:
+def test_a_clock_400_days_ahead(used: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On SQLite only the ledger shows it."""
+    with used.desk() as desk:
         asyncio.run(desk.heartbeat(system_now_ms()))
-    assert found(begun, "relógio e livro") == []
+    assert found(used, "relógio e livro") == []
     monkeypatch.setattr(doctor, "system_now_ms", lambda: system_now_ms() + 400 * DAY_MS)
-    ((status, text),) = found(begun, "relógio e livro")
+    ((status, text),) = found(used, "relógio e livro")
     assert (status, "400 dias" in text) == ("warn", True)
 
 
@@ -93,15 +93,15 @@ def half(path: Path) -> None:
     path.write_bytes(content[: len(content) // 2])
 
 
-def test_a_cache_cut_in_half(begun: Shell) -> None:
-    cache = begun.home.cache("live")
+def test_a_cache_cut_in_half(used: Shell) -> None:
+    cache = used.home.cache("live")
     SqliteCache(cache).close()
-    assert found(begun, "cache") == [("ok", "inteiro")]
+    assert found(used, "cache") == [("ok", "inteiro")]
     half(cache)
-    ((status, text),) = found(begun, "cache", code=1)
+    ((status, text),) = found(used, "cache", code=1)
     assert (status, str(cache) in text) == ("fail", True)
     cache.write_bytes(b"something else" * 100)
-    assert found(begun, "cache", code=1)[0][0] == "fail"
+    assert found(used, "cache", code=1)[0][0] == "fail"
 
 
 def test_a_search_index_cut_in_half(shell: Shell, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def found(shell: Shell, *, code: int = 0) -> dict[str, Found]:
 
 
 def full(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The disk of that folder has ten megabytes left."""
+    """Leave ten megabytes free on that folder's disk."""
     real, device = shutil.disk_usage, folder.stat().st_dev
 
     def usage(path: Path) -> object:
@@ -49,26 +49,26 @@ def full(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setattr(shutil, "disk_usage", usage)
 
 
-def test_one_disk_is_told_once(shell: Shell) -> None:
+def test_one_disk_is_reported_once(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
-    said = found(shell)
-    assert "GB livres" in said["disco"][1]
-    assert "disco das cópias" not in said
-    assert "disco dos comprovantes" not in said
+    result = found(shell)
+    assert "GB livres" in result["disco"][1]
+    assert "disco das cópias" not in result
+    assert "disco dos comprovantes" not in result
 
 
-def test_another_disk_is_told_apart(
+def test_another_disk_is_reported_separately(
     shell: Shell, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell("account create acme --plan pre_pago")
     monkeypatch.setenv("BALCAO_RECEIPTS", str(elsewhere / "comprovantes"))
-    said = found(shell)
-    assert said["disco dos comprovantes"][0] == "ok"
-    assert "disco das cópias" not in said
+    result = found(shell)
+    assert result["disco dos comprovantes"][0] == "ok"
+    assert "disco das cópias" not in result
     monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(elsewhere / "copias"))
-    said = found(shell)
-    assert said["disco das cópias"][0] == "ok"
-    assert "disco dos comprovantes" not in said, "the same disk again"
+    result = found(shell)
+    assert result["disco das cópias"][0] == "ok"
+    assert "disco dos comprovantes" not in result, "the same disk again"
 
     full(monkeypatch, elsewhere)
     status, text = found(shell)["disco das cópias"]
@@ -82,7 +82,7 @@ def test_a_full_disk(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("counted", "status"), [(1_000_000, "fail"), (0, "ok")])
-def test_a_disk_that_takes_no_more_files(
+def test_a_disk_without_free_inodes(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, counted: int, status: str
 ) -> None:
     shell("account create acme --plan pre_pago")
@@ -92,9 +92,9 @@ def test_a_disk_that_takes_no_more_files(
         f_files, f_favail = counted, 12
 
     monkeypatch.setattr(os, "statvfs", lambda path: Disk)
-    said = found(shell, code=status == "fail")["disco"]
-    assert said[0] == status
-    assert ("só cabem mais 12 arquivos (inodes)" in said[1]) == (status == "fail")
+    result = found(shell, code=status == "fail")["disco"]
+    assert result[0] == status
+    assert ("só cabem mais 12 arquivos (inodes)" in result[1]) == (status == "fail")
 
 
 def test_receipts_in_the_usual_folder(shell: Shell) -> None:
@@ -110,7 +110,7 @@ def test_receipts_in_the_usual_folder(shell: Shell) -> None:
     assert not list(folder.iterdir())
 
 
-def test_receipts_in_a_folder_that_cannot_be(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_receipts_in_an_impossible_folder(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell("account create acme --plan pre_pago")
     file = shell.path / "arquivo"
     file.write_text("x")
@@ -119,9 +119,7 @@ def test_receipts_in_a_folder_that_cannot_be(shell: Shell, monkeypatch: pytest.M
     assert (status, "nem pode ser criada" in text) == ("fail", True)
 
 
-def test_receipts_in_a_folder_that_cannot_be_written(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_receipts_in_a_read_only_folder(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell("account create acme --plan pre_pago")
     shell.home.receipts.mkdir()
 
@@ -135,12 +133,12 @@ def test_receipts_in_a_folder_that_cannot_be_written(
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "expected"),
     [
         (None, None, "grava e lê"),
         ("AWS_SECRET_ACCESS_KEY", "abre-te", "recusou as credenciais"),
         ("BALCAO_RECEIPTS", "s3://nao-existe/recibos", "não existe: crie o balde"),
-        # Nobody listens there; a port found at random would give each worker other tests.
+        # No server listens there. A random port would differ between test workers.
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "verifique AWS_ENDPOINT_URL"),
     ],
 )
@@ -149,7 +147,7 @@ def test_receipts_in_a_bucket(
     monkeypatch: pytest.MonkeyPatch,
     variable: str | None,
     value: str,
-    said: str,
+    expected: str,
 ) -> None:
     server = bucket.server()
     shell("account create acme --plan pre_pago")
@@ -157,10 +155,10 @@ def test_receipts_in_a_bucket(
     monkeypatch.setenv("BALCAO_RECEIPTS", f"s3://{bucket.NAME}/doctor")
     if variable is not None:
         monkeypatch.setenv(variable, value)
-    told = shell("doctor --json", code=0 if variable is None else 1)
-    (text,) = [one["text"] for one in told.json["checks"] if one["name"] == "comprovantes"]
-    assert said in text
+    answer = shell("doctor --json", code=0 if variable is None else 1)
+    (text,) = [one["text"] for one in answer.json["checks"] if one["name"] == "comprovantes"]
+    assert expected in text
     for secret in ("abre-te", server.environment["AWS_SECRET_ACCESS_KEY"]):
-        assert secret not in told.out + told.err
-    assert "unreachable" not in told.err
+        assert secret not in answer.out + answer.err
+    assert "unreachable" not in answer.err
     assert not [name for name in server.names() if name.startswith("doctor")]

@@ -1,4 +1,4 @@
-"""`balcao doctor`: clocks, our certificate of TLS, and what the providers think of our keys."""
+"""`balcao doctor`: clocks, our TLS certificate, and our credentials at providers."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ def port(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(shell: Shell, options: str = "", *, code: int = 0) -> dict[str, tuple[str, str]]:
-    said = shell(f"doctor --json {options}", code=code)
-    assert KEY not in said.out + said.err
-    return {check["name"]: (check["status"], check["text"]) for check in said.json["checks"]}
+    result = shell(f"doctor --json {options}", code=code)
+    assert KEY not in result.out + result.err
+    return {check["name"]: (check["status"], check["text"]) for check in result.json["checks"]}
 
 
-# Clocks.
+# Clocks
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def database(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ahead_ms", "said"),
+    ("ahead_ms", "expected"),
     [
         (600_000, "está adiantado "),
         (-600_000, "está atrasado "),
@@ -48,8 +48,8 @@ def database(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
         (4_000, "está adiantado "),
     ],
 )
-def test_the_databases_clock(
-    shell: Shell, database: None, monkeypatch: pytest.MonkeyPatch, ahead_ms: int, said: str
+def test_the_clock_of_the_database(
+    shell: Shell, database: None, monkeypatch: pytest.MonkeyPatch, ahead_ms: int, expected: str
 ) -> None:
     name = "relógio do banco de dados"
     assert found(shell)[name] == ("ok", "de acordo com o desta máquina")
@@ -57,10 +57,10 @@ def test_the_databases_clock(
     off = abs(ahead_ms) > 5_000
     status, text = found(shell, code=int(off))[name]
     assert status == ("fail" if off else "warn")
-    assert said in text
+    assert expected in text
 
 
-def test_a_clock_that_is_before_the_books(shell: Shell) -> None:
+def test_a_clock_behind_the_ledger(shell: Shell) -> None:
     name = "relógio e livro"
     shell("account create acme --plan pre_pago")
     with shell.desk() as desk:
@@ -82,7 +82,7 @@ SERVICE = {
 
 @pytest.mark.parametrize("case", SERVICE)
 @pytest.mark.parametrize("ballast", [True, False])
-def test_what_a_running_service_says(
+def test_the_status_of_a_running_service(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, case: str, ballast: bool
 ) -> None:
     ready, expected = SERVICE[case]
@@ -91,14 +91,14 @@ def test_what_a_running_service_says(
     shell("account create acme --plan pre_pago")
     if ballast:
         (shell.path / "ballast").write_bytes(b"x")
-    said = found(shell, code=1 if case == "not ready" else 0)
+    result = found(shell, code=1 if case == "not ready" else 0)
     names = ("relógio do serviço", "serviço", "reserva no disco")
-    statuses = {name: said[name][0] for name in names if name in said}
+    statuses = {name: result[name][0] for name in names if name in result}
     assert statuses == expected | {"reserva no disco": "ok" if ballast else "warn"}
 
 
 def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the measurements of the service tell it."""
+    """From the service's metrics."""
     metrics, name = Metrics(), "trabalhos periódicos"
     replies = {"/livez": '{"status":"ok"}', "/readyz": "{}"}
     monkeypatch.setattr(
@@ -116,19 +116,19 @@ def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.Mon
     assert "purge falhou 3 vezes seguidas, a última em 08/08/2026" in text
 
 
-def test_a_service_without_its_database_is_examined_all_the_same(
+def test_a_service_without_its_database_is_examined(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The service answers errors, or nothing within the time there is."""
+    """The service answers with errors, or not in time."""
     error = '{"error":true,"error_message":{"code":"SERVICO_INDISPONIVEL","message":"fora do ar"}}'
     replies = {"/livez": '{"status":"ok"}', "/readyz": error, "/metrics": error}
     patience: dict[str, float] = {}
 
-    def said(base: str, path: str, seconds: float, token: str = "") -> str:
+    def result(base: str, path: str, seconds: float, token: str = "") -> str:
         patience[path] = seconds
         return replies[path]
 
-    monkeypatch.setattr(checks_service, "_get_text", said)
+    monkeypatch.setattr(checks_service, "_get_text", result)
     shell("account create acme --plan pre_pago")
     seen = found(shell, code=1)
     assert seen["serviço"] == ("fail", "não está pronto: fora do ar")
@@ -139,7 +139,7 @@ def test_a_service_without_its_database_is_examined_all_the_same(
 
 
 def test_another_nodes_secret(fresh: Shell, database: None) -> None:
-    """A database that knows other keys' secret than this folder's, which `serve` refuses."""
+    """A database made with another secret than this folder's, which `serve` refuses."""
     shell, name = fresh, "segredo das chaves"
     assert found(shell)[name][0] == "warn"
     assert "copie o dele" in found(shell)[name][1]
@@ -164,7 +164,7 @@ def asked(
     return found(shell, "--online", code=code)
 
 
-def test_the_sources_clocks(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clocks_of_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_provider(CREDITS) as url:
         assert asked(shell, monkeypatch, url)["relógio das fontes"][0] == "ok"
 
@@ -178,16 +178,16 @@ def test_a_source_with_another_time(shell: Shell, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("dates", [[], ["ontem"]])
-def test_a_source_that_tells_no_time(
+def test_a_source_without_time(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, dates: Sequence[str]
 ) -> None:
     with a_provider(CREDITS, dates=dates) as url:
-        said = asked(shell, monkeypatch, url)
-    assert said["rede até cnpja"][0] == "ok"
-    assert "relógio das fontes" not in said
+        result = asked(shell, monkeypatch, url)
+    assert result["rede até cnpja"][0] == "ok"
+    assert "relógio das fontes" not in result
 
 
-# Credentials.
+# Credentials
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -195,9 +195,9 @@ def test_refused_credentials_are_not_the_network(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     with a_provider({}, status=status) as url:
-        said = asked(shell, monkeypatch, url, code=1)
-    assert said["rede até cnpja"][0] == "ok"
-    kind, text = said["credenciais de cnpja"]
+        result = asked(shell, monkeypatch, url, code=1)
+    assert result["rede até cnpja"][0] == "ok"
+    kind, text = result["credenciais de cnpja"]
     assert kind == "fail"
     assert f"HTTP {status}" in text
     assert "confira BALCAO_CNPJA__KEY e o contrato" in text
@@ -205,12 +205,12 @@ def test_refused_credentials_are_not_the_network(
 
 def test_a_failure_is_not_the_credentials(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     with a_provider({}, status=500) as url:
-        said = asked(shell, monkeypatch, url)
-    assert said["rede até cnpja"][0] == "warn"
-    assert "credenciais de cnpja" not in said
+        result = asked(shell, monkeypatch, url)
+    assert result["rede até cnpja"][0] == "warn"
+    assert "credenciais de cnpja" not in result
 
 
-def test_half_of_a_pair(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_pair_of_credentials(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_KEY", KEY)
     assert found(shell)["credenciais de serpro"] == (
         "warn",
@@ -221,7 +221,9 @@ def test_half_of_a_pair(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("stray", [f"{KEY} ", f'"{KEY}"', f"{KEY}\n{KEY}", f"{KEY}é", "<chave>"])
-def test_what_copying_adds(shell: Shell, monkeypatch: pytest.MonkeyPatch, stray: str) -> None:
+def test_characters_added_by_copying(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, stray: str
+) -> None:
     monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", stray)
     assert found(shell)["credenciais de infosimples"] == (
         "warn",
@@ -229,13 +231,13 @@ def test_what_copying_adds(shell: Shell, monkeypatch: pytest.MonkeyPatch, stray:
     )
 
 
-# The certificate that callers see.
+# The TLS certificate
 
 
 def a_pair(
     folder: Path, monkeypatch: pytest.MonkeyPatch, days: float, *, from_days: float = -400
 ) -> None:
-    """A certificate from then to then, seen from now, and its key, named in the settings."""
+    """Create a certificate, valid for these days from now, with its key, and configure it."""
     files = self_signed(folder, "balcao.example.com.br", from_days=from_days, days=days)
     for kind, path in zip(("CERTIFICATE", "KEY"), files, strict=True):
         monkeypatch.setenv(f"BALCAO_TLS_{kind}", str(path))
@@ -249,18 +251,18 @@ def a_pair(
         (-1, ("fail", "mas venceu em")),
     ],
 )
-def test_until_when_the_certificate_serves(
+def test_the_validity_of_the_certificate(
     shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     days: float,
     expected: tuple[str, str],
 ) -> None:
-    status, said = expected
+    status, result = expected
     a_pair(tmp_path, monkeypatch, days)
     found_status, text = found(shell, code=status == "fail")["TLS"]
     assert found_status == status
-    assert said in text
+    assert result in text
     last = (datetime.now(UTC) + timedelta(days=days)).astimezone(BRASILIA)
     assert f"{last:%d/%m/%Y}" in text
 
@@ -273,7 +275,7 @@ def test_a_certificate_from_the_future(
     assert (status, "só vale a partir de" in text) == ("fail", True)
 
 
-def test_the_end_of_whoever_vouches_for_it(
+def test_the_validity_of_the_issuer(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     a_pair(tmp_path, monkeypatch, 10)

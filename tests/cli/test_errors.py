@@ -1,4 +1,4 @@
-"""`balcao errors`: the tree of errors, with their cards."""
+"""`balcao errors`: the tree of errors with their attributes."""
 
 import pytest
 

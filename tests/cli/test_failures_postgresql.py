@@ -1,4 +1,4 @@
-"""What is said when PostgreSQL cannot be used: why, what to do, and never the address."""
+"""Messages about an unusable PostgreSQL: reason and remedy, never the address."""
 
 import psycopg
 import pytest
@@ -12,7 +12,7 @@ AT = 'connection failed: connection to server at "db", port 5432 failed: '
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (AT + 'FATAL:  password authentication failed for user "balcao"', "usuário ou a senha"),
         (AT + "FATAL:  autenticação do tipo senha falhou para usuário", "usuário ou a senha"),
@@ -29,13 +29,13 @@ AT = 'connection failed: connection to server at "db", port 5432 failed: '
         (AT + "something new", "(OperationalError)"),
     ],
 )
-def test_the_reason_is_told_and_what_to_do(text: str, said: str) -> None:
+def test_reason_and_remedy(text: str, expected: str) -> None:
     failed = StorageFailed("OperationalError")
     failed.__cause__ = psycopg.OperationalError(text)
     for error in (failed, failed.__cause__):
         sentence = explain(error)
         assert sentence is not None
-        assert said in sentence
+        assert expected in sentence
         assert "BALCAO_DATABASE" in sentence
 
 
@@ -47,28 +47,24 @@ def test_the_reason_is_told_and_what_to_do(text: str, said: str) -> None:
         "postgresqlx://eu:s3gredo@127.0.0.1/x",
     ],
 )
-def test_an_address_that_cannot_be_read(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, broken: str
-) -> None:
+def test_an_invalid_address(shell: Shell, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     monkeypatch.setenv("BALCAO_DATABASE", broken)
     shell.home.create()
     shell.home.pepper()
-    said = shell("account list", code=1)
-    assert "não pode ser lido" in said.err
-    assert "s3gredo" not in said.out + said.err
+    result = shell("account list", code=1)
+    assert "não pode ser lido" in result.err
+    assert "s3gredo" not in result.out + result.err
 
 
-def test_a_database_that_is_not_there(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_a_missing_database(shell: Shell, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
     monkeypatch.setenv("BALCAO_DATABASE", address.replace("/balcao_", "/nada_"))
     assert "createdb" in shell("serve", code=1).err
     assert "createdb" in shell("doctor", code=1).out
 
 
-def test_an_address_of_receipts_that_nobody_knows() -> None:
-    """Not "the database could not be written to, look at the disk"."""
+def test_an_unknown_address_of_receipts() -> None:
+    """The message does not blame the database or the disk."""
     with pytest.raises(StorageFailed) as caught:
         open_blobs("s4://balde/prefixo")
     sentence = explain(caught.value)

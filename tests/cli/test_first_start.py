@@ -1,4 +1,4 @@
-"""The first start may be killed anywhere; the next one completes it."""
+"""A first start that is killed at any point is completed by the next one."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ NOW_MS = 1_790_000_000_000
 
 
 class Killed(Exception):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def accounts(home: Home) -> Mapping[str, Account]:
 
 
 def assert_complete(home: Home, keys: Mapping[str, str]) -> None:
-    """The accounts of sandbox.md, each with its credits and exactly one key in force."""
+    """Assert the accounts of sandbox.md, each with its credits and exactly one active key."""
     found = accounts(home)
     assert {
         name: (account.plan, account.certificates, account.partner_optin, account.balance_credits)
@@ -80,7 +80,7 @@ def assert_complete(home: Home, keys: Mapping[str, str]) -> None:
     assert not [path for path in home.path.iterdir() if "tmp" in path.name]
 
 
-def test_a_first_start_makes_everything(home: Home) -> None:
+def test_a_first_start_creates_everything(home: Home) -> None:
     steps: list[str] = []
     keys = prepare(home, steps.append)
     assert_complete(home, keys)
@@ -92,11 +92,11 @@ def test_a_first_start_makes_everything(home: Home) -> None:
 
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_killed_at_a_step_and_run_again(home: Home, step: int) -> None:
-    said: list[str] = []
+    result: list[str] = []
 
     def say(text: str) -> None:
-        said.append(text)
-        if len(said) == step:
+        result.append(text)
+        if len(result) == step:
             raise Killed
 
     with pytest.raises(Killed):
@@ -119,7 +119,7 @@ def test_killed_between_an_account_and_its_credits(
     assert_complete(home, prepare(home))
 
 
-def test_everything_is_logged_as_done_at_the_start(home: Home) -> None:
+def test_actions_of_the_first_start_are_in_the_audit_log(home: Home) -> None:
     prepare(home, establishments=0)
     prepare(home, establishments=0)  # replaces the keys
     with closing(SqliteDesk(home.desk)) as desk:
@@ -142,7 +142,7 @@ def test_keys_that_were_never_shown_are_replaced(home: Home) -> None:
     assert not set(unseen.values()) & set(keys.values())
 
 
-def test_a_key_of_the_operator_stays(home: Home) -> None:
+def test_the_operators_key_is_kept(home: Home) -> None:
     prepare(home)
     account = accounts(home)["pos-pago"]
     with closing(SqliteDesk(home.desk)) as desk:
@@ -152,7 +152,7 @@ def test_a_key_of_the_operator_stays(home: Home) -> None:
         assert at_once(desk.caller(key_hash(own, home.pepper()), NOW_MS)) is not None
 
 
-def test_an_account_of_the_operator_is_left_alone(home: Home) -> None:
+def test_the_operators_account_is_not_changed(home: Home) -> None:
     home.create()
     home.pepper()
     with closing(SqliteDesk(home.desk)) as desk:
@@ -172,10 +172,10 @@ def test_without_a_month(home: Home) -> None:
 
 
 def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
-    """One per operation, with what its contract requires."""
+    """One request per operation, with the required parameters."""
     settings = Settings(home=home.path, sandbox_establishments=100)
     issued = first_start.prepare(home, settings, now_ms=system_now_ms, report=lambda step: None)
-    shown = welcome.first_words(settings, issued)
+    shown = welcome.first_start_message(settings, issued)
     key = next(one.key for one in issued if one.account.name == welcome.EXAMPLE_ACCOUNT)
 
     lines = curl_lines(shown)
@@ -203,7 +203,7 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
     finally:
         house.close()
     assert [answer.status for answer in found] == [200] * 6
-    # Certificates are not in the cache of a first start, and two each from the source.
+    # Certificates are not cached yet; from the source each costs two.
     assert [answer.credits for answer in found] == [1, 1, 1, 2, 2, 1]
     assert all(answer.json["success"] is True for answer in found)
     zone, company, producer, federal, state, _ = (answer.json for answer in found)
@@ -220,7 +220,7 @@ def test_one_at_a_time(home: Home) -> None:
         prepare(home)
 
 
-def test_an_issued_key_does_not_print_itself(home: Home) -> None:
+def test_the_repr_of_an_issued_key_hides_it(home: Home) -> None:
     settings = Settings(home=home.path, sandbox_establishments=0)
     issued = first_start.prepare(home, settings, now_ms=lambda: NOW_MS, report=lambda step: None)
     assert issued[0].key not in repr(issued)

@@ -1,4 +1,4 @@
-"""`balcao job`, and what `balcao doctor` says of jobs."""
+"""`balcao job`, and findings of `balcao doctor` about jobs."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell
 
 
-def test_jobs_that_were_given_up_are_shown_and_begun_anew(shell: Shell) -> None:
+def test_failed_jobs_are_listed_and_retried(shell: Shell) -> None:
     def doctor() -> tuple[str, str]:
         checks = shell("doctor --json").json["checks"]
         (found,) = [check for check in checks if check["name"] == "tarefas"]

@@ -19,12 +19,12 @@ def _account(shell: Shell) -> Iterator[None]:
     assert shell("ledger check --json").json["ok"]
 
 
-def test_a_key_stands_alone_on_stdout(shell: Shell) -> None:
-    said = shell("key create acme")
-    key = said.out.removesuffix("\n")
+def test_stdout_has_only_the_key(shell: Shell) -> None:
+    result = shell("key create acme")
+    key = result.out.removesuffix("\n")
     assert is_well_formed(key)
-    assert key not in said.err
-    assert "não será mostrada de novo" in said.err
+    assert key not in result.err
+    assert "não será mostrada de novo" in result.err
     with shell.desk() as desk:
         caller = at_once(desk.caller(key_hash(key, shell.home.pepper()), 0))
     assert caller is not None
@@ -56,11 +56,11 @@ def test_a_key_is_valid_to_the_end_of_its_last_day_in_brasilia(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "expected"),
     [("2020-01-01", "já passou"), ("31/12/2099", "AAAA-MM-DD"), ("9999-12-31", "tarde demais")],
 )
-def test_an_expiry_that_is_none_is_refused(shell: Shell, given: str, said: str) -> None:
-    assert said in shell(f"key create acme --expires {given}", code=2).err
+def test_an_invalid_expiry_is_refused(shell: Shell, given: str, expected: str) -> None:
+    assert expected in shell(f"key create acme --expires {given}", code=2).err
     assert shell("key list acme --json").json == []
 
 
@@ -74,8 +74,8 @@ def test_an_expiry_that_is_none_is_refused(shell: Shell, given: str, said: str) 
         "certificate-extension add 'Ato de 90010000100' --from 2026-01-01 --to 2026-02-01 --days 9",
     ],
 )
-def test_a_cpf_is_refused_in_what_is_kept_for_ever(shell: Shell, line: str) -> None:
-    """See contract 11.1."""
+def test_a_cpf_is_refused_in_permanent_texts(shell: Shell, line: str) -> None:
+    """Contract 11.1."""
     assert "CPF" in shell(line, code=2).err
 
 
@@ -99,7 +99,7 @@ def test_a_revoked_key_stays_revoked(shell: Shell) -> None:
     assert "está revogada" in shell(f"key change {key_id} --require-client", code=1).err
 
 
-def test_revoking_an_unknown_key_says_how_to_find_one(shell: Shell) -> None:
+def test_revoking_an_unknown_key_suggests_the_list(shell: Shell) -> None:
     assert "balcao key list" in shell("key revoke 99", code=1).err
 
 
@@ -122,9 +122,9 @@ def test_no_command_repeats_a_key_or_the_pepper(shell: Shell) -> None:
         "doctor --json",
         "opendata status",
     ):
-        said = shell(line)
+        result = shell(line)
         for secret in (key, key[18:], pepper.hex(), repr(pepper)):
-            assert secret not in said.out + said.err, line
+            assert secret not in result.out + result.err, line
 
 
 RULES = "--ip 203.0.113.0/24 --ip 2001:db8::1 --operation suframa --require-client --admin"
@@ -150,13 +150,13 @@ def test_a_key_with_rules(shell: Shell) -> None:
 
 def test_rules_are_changed_one_by_one(shell: Shell) -> None:
     number = shell(f"key create acme {RULES} --json").json["key_id"]
-    said = shell(f"key change {number} --any-ip --no-admin").out
-    assert f"Chave {number} (chave) da conta acme: só suframa; exige cliente." in said
+    result = shell(f"key change {number} --any-ip --no-admin").out
+    assert f"Chave {number} (chave) da conta acme: só suframa; exige cliente." in result
     changed = shell(f"key change {number} --operation sintegra --no-require-client --json").json
     assert (changed["operations"], changed["client_required"]) == (["sintegra"], False)
     assert "já tinha estas regras" in shell(f"key change {number}").out
-    said = shell(f"key change {number} --any-operation").out
-    assert said.strip().endswith("da conta acme: nenhuma.")
+    result = shell(f"key change {number} --any-operation").out
+    assert result.strip().endswith("da conta acme: nenhuma.")
     with shell.desk() as desk:
         details = [each.detail for each in desk.people.audit(99, action="key.change")]
     assert details[0] == f"número {number}; operações sintegra → todas"
@@ -164,7 +164,7 @@ def test_rules_are_changed_one_by_one(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         ("--ip 10.0.0.7/8", "não é um endereço nem uma rede"),
         ("--ip casa", "não é um endereço nem uma rede"),
@@ -173,9 +173,9 @@ def test_rules_are_changed_one_by_one(shell: Shell) -> None:
         ("--operation suframa --any-operation", "não se usa com --any-operation"),
     ],
 )
-def test_rules_that_cannot_be(shell: Shell, options: str, said: str) -> None:
+def test_invalid_rules(shell: Shell, options: str, expected: str) -> None:
     number = shell("key create acme --json").json["key_id"]
-    assert said in " ".join(shell(f"key change {number} {options}", code=2).err.split())
+    assert expected in " ".join(shell(f"key change {number} {options}", code=2).err.split())
     if "--any" not in options:
         shell(f"key create acme {options}", code=2)
 
@@ -185,29 +185,29 @@ def test_no_such_key(shell: Shell) -> None:
         assert "Não há chave número 99" in shell(command, code=1).err
 
 
-def test_fifty_networks_are_the_most(shell: Shell) -> None:
+def test_at_most_fifty_networks(shell: Shell) -> None:
     fifty = " ".join(f"--ip 10.0.0.{last}" for last in range(50))
     shell(f"key create acme {fifty}")
     assert "no máximo 50" in shell(f"key create acme {fifty} --ip 10.0.1.1", code=2).err
 
 
-# Face keys (contract 16.4).
+# Keys of compatible APIs (contract 16.4)
 
 OF_FACE = "key create acme --face brasilapi"
 
 
 def test_a_face_key_has_networks_and_a_daily_ceiling(shell: Shell) -> None:
-    said = shell(f"{OF_FACE} --ip 203.0.113.7 --ip 2001:db8::/32 --daily-credits 500")
-    assert is_well_formed(said.out.strip())
-    assert "/compat/k/CHAVE/brasilapi/" in said.err
-    assert "500 créditos por dia" in said.err
+    result = shell(f"{OF_FACE} --ip 203.0.113.7 --ip 2001:db8::/32 --daily-credits 500")
+    assert is_well_formed(result.out.strip())
+    assert "/compat/k/CHAVE/brasilapi/" in result.err
+    assert "500 créditos por dia" in result.err
     shown = shell("key show 1").out
     assert "a face BrasilAPI" in shown
     assert "500 créditos por dia" in shown
-    told = shell("key show 1 --json").json
-    assert told["operations"] == ["compat/brasilapi"]
-    assert told["ips"] == ["203.0.113.7/32", "2001:db8::/32"]
-    (budget,) = told["budgets"]
+    answer = shell("key show 1 --json").json
+    assert answer["operations"] == ["compat/brasilapi"]
+    assert answer["ips"] == ["203.0.113.7/32", "2001:db8::/32"]
+    (budget,) = answer["budgets"]
     assert (budget["period"], budget["credits_max"], budget["operations"]) == ("dia", 500, None)
     refused = shell(f"budget delete acme {budget['number']}", code=1)
     assert "revogue a chave" in refused.err
@@ -215,7 +215,7 @@ def test_a_face_key_has_networks_and_a_daily_ceiling(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         (f"{OF_FACE} --daily-credits 5", "--ip"),
         (f"{OF_FACE} --ip 203.0.113.7", "--daily-credits"),
@@ -227,15 +227,15 @@ def test_a_face_key_has_networks_and_a_daily_ceiling(shell: Shell) -> None:
         ("key create acme --daily-credits 5", "--face"),
     ],
 )
-def test_what_a_face_key_needs(shell: Shell, line: str, said: str) -> None:
-    assert said in shell(line, code=2).err
+def test_requirements_of_a_face_key(shell: Shell, line: str, expected: str) -> None:
+    assert expected in shell(line, code=2).err
     assert shell("key list acme --json").json == []
 
 
-def test_of_a_face_key_only_the_networks_change(shell: Shell) -> None:
+def test_only_networks_of_a_face_key_can_change(shell: Shell) -> None:
     shell(f"{OF_FACE} --ip 203.0.113.7 --daily-credits 5")
     for change in ("--any-ip", "--operation sintegra", "--any-operation", "--admin"):
         assert "face BrasilAPI" in shell(f"key change 1 {change}", code=1).err
     shell("key change 1 --ip 203.0.113.8")
-    told = shell("key show 1 --json").json
-    assert (told["ips"], told["operations"]) == (["203.0.113.8/32"], ["compat/brasilapi"])
+    answer = shell("key show 1 --json").json
+    assert (answer["ips"], answer["operations"]) == (["203.0.113.8/32"], ["compat/brasilapi"])

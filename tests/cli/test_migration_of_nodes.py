@@ -1,6 +1,6 @@
-"""A newer version on a PostgreSQL that has data: a copy first, once, or nothing is changed.
+"""A newer version on a PostgreSQL with data makes one backup first, or changes nothing.
 
-The newer version is this program with one file of its schema more.
+The newer version is this program with one more migration.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.backup.archive import read_manifest
-from balcao.cli.office import save_before_migration
+from balcao.cli.installation import save_before_migration
 from balcao.core.errors import StorageNewer
 from balcao.settings import Settings
 from balcao.storage import statements
@@ -51,7 +51,7 @@ def filled(shell: Shell, address: str) -> Shell:
 
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """From now on this program is the next version."""
+    """Return a function that turns this program into the next version."""
 
     def make(sql: str = COLUMN_ADDED) -> None:
         add_migration(monkeypatch, tmp_path, sql)
@@ -59,7 +59,7 @@ def newer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
     return make
 
 
-def told(address: str, sql: str) -> object:
+def query(address: str, sql: str) -> object:
     with psycopg.connect(address) as connection:
         row = connection.execute(sql.encode()).fetchone()
     return None if row is None else row[0]
@@ -69,16 +69,16 @@ def kept(shell: Shell) -> Sequence[KeptBackup]:
     return kept_in(shell.path / "backups")
 
 
-def test_a_copy_and_then_the_migration(
+def test_a_backup_precedes_the_migration(
     filled: Shell, address: str, newer: Callable[..., None]
 ) -> None:
     newer()
-    said = filled("account list")
+    result = filled("account list")
     (copy,) = kept(filled)
     assert (copy.occasion, read_manifest(copy.path).schema) == ("before-migration", OLD)
-    assert f"da versão {OLD} do esquema à {OLD + 1}. Cópia de antes: {copy.path}" in said.err
-    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD + 1, 1)
-    assert "acme" in said.out
+    assert f"da versão {OLD} do esquema à {OLD + 1}. Cópia de antes: {copy.path}" in result.err
+    assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD + 1, 1)
+    assert "acme" in result.out
     assert "Cópia de antes" not in filled("account list").err
     assert "A cópia confere" in filled(f"backup restore {copy.path} --verify").out
 
@@ -92,26 +92,26 @@ def test_an_empty_database_has_nothing_to_save(shell: Shell, newer: Callable[...
     postgres.server().drop_database(address)
 
 
-def test_no_copy_no_migration(
+def test_no_migration_without_its_backup(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     newer()
     folder = filled.path / "arquivo"
     folder.write_text("x")
     monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(folder / "copias"))
-    said = filled("account list", code=1)
-    assert "nada foi alterado" in said.err
-    assert f"BALCAO_OWN_BACKUP_OF_SCHEMA={OLD}" in said.err
-    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD, 0)
+    result = filled("account list", code=1)
+    assert "nada foi alterado" in result.err
+    assert f"BALCAO_OWN_BACKUP_OF_SCHEMA={OLD}" in result.err
+    assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD, 0)
     assert not kept(filled)
 
     monkeypatch.setenv("BALCAO_OWN_BACKUP_OF_SCHEMA", str(OLD + 1))
     filled("account list", code=1)
-    assert told(address, NOW_THERE) == OLD, "that is a copy of something else"
+    assert query(address, NOW_THERE) == OLD, "that is a copy of something else"
 
     monkeypatch.setenv("BALCAO_OWN_BACKUP_OF_SCHEMA", str(OLD))
     assert "a que você diz ter" in filled("account list").err
-    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD + 1, 1)
+    assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD + 1, 1)
     assert not kept(filled)
 
 
@@ -120,11 +120,11 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     newer("ALTER TABLE account ADD COLUMN nickname text; SELECT 1 / 0")
     filled("account list", code=1)
-    assert (told(address, NOW_THERE), told(address, COLUMN)) == (OLD, 0)
+    assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD, 0)
     assert [copy.occasion for copy in kept(filled)] == ["before-migration"]
 
 
-def test_nodes_that_start_together_make_one_copy(
+def test_nodes_that_start_together_make_one_backup(
     filled: Shell,
     address: str,
     newer: Callable[..., None],
@@ -141,11 +141,11 @@ def test_nodes_that_start_together_make_one_copy(
         list(together.map(save_before_migration, nodes, timeout=PATIENCE_SECONDS))
     made = [copy for home in homes for copy in kept_in(home / "backups")]
     assert [copy.occasion for copy in made] == ["before-migration"]
-    assert told(address, NOW_THERE) == OLD + 1
+    assert query(address, NOW_THERE) == OLD + 1
     assert capsys.readouterr().err.count("Cópia de antes") == 1
 
 
-def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[..., None]) -> None:
+def test_the_second_node_waits_for_the_first(address: str, newer: Callable[..., None]) -> None:
     newer()
     steps: list[str] = []
     with psycopg.connect(address, autocommit=True) as first, ThreadPoolExecutor(1) as beside:
@@ -164,19 +164,19 @@ def test_who_comes_second_waits_for_the_first(address: str, newer: Callable[...,
         )
         second.result(PATIENCE_SECONDS)
     assert steps == ["waits"]
-    assert told(address, NOW_THERE) == OLD + 1
+    assert query(address, NOW_THERE) == OLD + 1
 
 
-def test_a_running_old_node_goes_on_and_does_not_start_again(
+def test_a_running_old_node_continues_but_cannot_restart(
     filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an update promises of which the changelog says nothing else: the schema only grows."""
+    """Migrations only add to the schema, so that older nodes keep working."""
     files_of_old = statements.migrations
     with closing(PostgresDesk(address)) as old:
         account = old.accounts()[0]
         newer()
         filled("account list")
-        assert told(address, NOW_THERE) == OLD + 1
+        assert query(address, NOW_THERE) == OLD + 1
         monkeypatch.setattr(statements, "migrations", files_of_old)
         assert asyncio.run(old.commit([a_charge(account, "r1", 3)])) is None
         old.create_account(NewAccount("nova", "gratuito", "live"), NOW)

@@ -28,16 +28,16 @@ def test_a_sample_is_built_and_used(shell: Shell, tmp_path: Path) -> None:
     assert "nada importado" in shell("opendata status").out
 
 
-def test_the_sandbox_has_a_month_of_its_own(shell: Shell) -> None:
+def test_the_sandbox_has_a_separate_month(shell: Shell) -> None:
     shell(f"{SAMPLE} --clean --alphanumeric 0.5")
-    said = shell("opendata build mes --sandbox")
-    assert "Estabelecimentos" in said.out
+    result = shell("opendata build mes --sandbox")
+    assert "Estabelecimentos" in result.out
     found = shell("opendata status --json").json
     assert found["live"] is None
     assert found["test"]["rows"]["Estabelecimentos"] == 300
 
 
-def test_the_months_that_are_kept_are_listed_and_brought_back(shell: Shell, tmp_path: Path) -> None:
+def test_stored_months_are_listed_and_rolled_back(shell: Shell, tmp_path: Path) -> None:
     assert "Nada importado" in shell("opendata list").out
     for day in (date(2026, 7, 11), date(2026, 8, 8)):
         generate(tmp_path / f"{day}", 300, 7, clean=True, extraction_date=day)
@@ -48,9 +48,9 @@ def test_the_months_that_are_kept_are_listed_and_brought_back(shell: Shell, tmp_
         for one in listed
     ] == [("live", "2026-08-08", True, False), ("live", "2026-07-11", False, True)]
     assert listed[0]["rows"]["Estabelecimentos"] == 300
-    said = shell("opendata list").out
-    assert "em uso" in said
-    assert "volta com rollback" in said
+    result = shell("opendata list").out
+    assert "em uso" in result
+    assert "volta com rollback" in result
     assert shell("opendata rollback --json").json["extraction_date"] == "2026-07-11"
     assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-07-11"
     assert "descartado" in shell("opendata list").out
@@ -59,17 +59,17 @@ def test_the_months_that_are_kept_are_listed_and_brought_back(shell: Shell, tmp_
 
 def test_no_month_is_built_in_a_folder_without_data(fresh: Shell) -> None:
     fresh(SAMPLE)
-    said = fresh("opendata build mes", code=1)
-    assert "Não há dados do Balcão" in said.err
-    assert "serve" in said.err
+    result = fresh("opendata build mes", code=1)
+    assert "Não há dados do Balcão" in result.err
+    assert "serve" in result.err
     assert not fresh.path.exists()
 
 
-def test_what_cannot_be_a_month(shell: Shell, tmp_path: Path) -> None:
+def test_invalid_months(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "vazia").mkdir()
-    said = shell("opendata build vazia", code=1)
-    assert said.err.startswith("erro: Dados abertos: ")
-    assert said.out == ""
+    result = shell("opendata build vazia", code=1)
+    assert result.err.startswith("erro: Dados abertos: ")
+    assert result.out == ""
     shell("opendata status")
 
 
@@ -80,7 +80,7 @@ def test_a_sample_overwrites_nothing(shell: Shell, tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "mes").iterdir()] == ["carta.txt"]
 
 
-def test_a_sample_that_cannot_be(shell: Shell) -> None:
+def test_an_impossible_sample(shell: Shell) -> None:
     line = "opendata sample mes --establishments 99999999999 --seed 7"
     assert "não pode ser gerado" in shell(line, code=1).err
 
@@ -96,7 +96,7 @@ def test_status_makes_no_data_folder(fresh: Shell) -> None:
     assert not fresh.path.exists()
 
 
-def test_a_published_month_that_is_damaged_is_told(shell: Shell) -> None:
+def test_a_damaged_month_is_reported(shell: Shell) -> None:
     shell(SAMPLE)
     path = Path(shell("opendata build mes --json").json["path"])
     path.write_bytes(b"nothing")
@@ -109,12 +109,12 @@ def test_a_published_month_that_is_damaged_is_told(shell: Shell) -> None:
     assert found["status"] == "fail"
 
 
-# 30/09/2026 12:00:00 in Brasília; told again two seconds later.
+# 30/09/2026 12:00:00 in Brasília.
 NOON_MS = 1_790_780_400_000
 
 
-def told(store: Path) -> FileProgress:
-    """An import of August that is told of, two seconds between any two looks at the clocks."""
+def progress_file(store: Path) -> FileProgress:
+    """Return an import's progress file, with clocks that advance two seconds per reading."""
 
     def ticking(start: int, step: int) -> Callable[[], int]:
         times = iter(range(start, start + 100 * step, step))
@@ -124,26 +124,26 @@ def told(store: Path) -> FileProgress:
     return FileProgress(store, date(2026, 8, 8), now_ms=ticking(NOON_MS, 2000), clock=ticking(0, 2))
 
 
-def begin_and_vanish(store: Path) -> None:
-    """What an import that is killed in its first phase leaves."""
-    progress = told(store)
+def leave_progress(store: Path) -> None:
+    """Leave the progress of an import that was killed in its first phase."""
+    progress = progress_file(store)
     progress.begin("Lendo estabelecimentos", 1000)
     progress.advance("Estabelecimentos0.zip", 429, 12_345)
 
 
-def test_an_import_that_runs_is_shown(shell: Shell) -> None:
+def test_a_running_import_is_shown(shell: Shell) -> None:
     store = shell.home.opendata("live")
-    begin_and_vanish(store)
+    leave_progress(store)
     with (store / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # as the importer's process does
-        said = shell("opendata status").out
+        result = shell("opendata status").out
         found = shell("opendata status --json").json
     assert (
         "Importando o mês de 08/08/2026 (de produção): Lendo estabelecimentos, 42%,"
-        " 12.345 linhas, " in said
+        " 12.345 linhas, " in result
     )
-    assert "por segundo (em 30/09/2026 12:00:04)." in said
-    assert "Para importar um mês real" not in said
+    assert "por segundo (em 30/09/2026 12:00:04)." in result
+    assert "Para importar um mês real" not in result
     assert found["live"] is None
     assert found["imports"]["test"] is None
     progress = found["imports"]["live"]
@@ -155,18 +155,18 @@ def test_an_import_that_runs_is_shown(shell: Shell) -> None:
     assert progress["updated_at"] == "2026-09-30T12:00:04.000-03:00"
 
 
-def test_an_import_that_was_killed_is_not_said_to_run(shell: Shell) -> None:
-    begin_and_vanish(shell.home.opendata("test"))
-    said = shell("opendata status").out
+def test_a_killed_import_is_not_shown_as_running(shell: Shell) -> None:
+    leave_progress(shell.home.opendata("test"))
+    result = shell("opendata status").out
     assert (
         "Importação interrompida: o mês de 08/08/2026 (de teste), até 30/09/2026 12:00:04:"
         " Lendo estabelecimentos, 42%, 12.345 linhas. Continua de onde parou com o mesmo comando."
-    ) in said
+    ) in result
     found = shell("opendata status --json").json
     assert found["imports"]["test"]["state"] == "stopped"
 
 
-def test_why_the_last_import_failed_is_shown_until_one_succeeds(
+def test_the_last_failure_is_shown_until_an_import_succeeds(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from balcao.opendata import importer
@@ -175,9 +175,9 @@ def test_why_the_last_import_failed_is_shown_until_one_succeeds(
     with monkeypatch.context() as patch:
         patch.setattr(importer, "_DISK_PER_CSV_BYTE_PLAIN", 1e12)
         shell("opendata build mes", code=1)
-    said = shell("opendata status").out
-    assert "A última importação falhou em " in said
-    assert "a pasta dos dados abertos precisa de uns " in said
+    result = shell("opendata status").out
+    assert "A última importação falhou em " in result
+    assert "a pasta dos dados abertos precisa de uns " in result
     failed = shell("opendata status --json").json["imports"]["live"]
     assert failed["state"] == "failed"
     assert "/" not in failed["message"]

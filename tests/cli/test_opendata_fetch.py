@@ -24,7 +24,7 @@ def zips(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.fixture
 def share(zips: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Share]:
-    """Asked by whatever the settings say; the ten minutes pass at once."""
+    """A configured share; waiting takes no time."""
 
     async def at_once(seconds: float) -> None:
         pass
@@ -50,8 +50,8 @@ def finding(shell: Shell) -> tuple[str, str] | None:
 
 def test_a_month_is_fetched(shell: Shell, share: Share) -> None:
     assert finding(shell) is None
-    said = shell("opendata fetch")
-    assert said.out == "O mês 2026-08 foi baixado, conferido e posto em uso.\n"
+    result = shell("opendata fetch")
+    assert result.out == "O mês 2026-08 foi baixado, conferido e posto em uso.\n"
     found = shell("opendata status --json").json
     assert found["live"]["extraction_date"] == "2026-08-08"
     assert found["fetch"]["standing"] == "trocado"
@@ -63,20 +63,20 @@ def test_a_month_is_fetched(shell: Shell, share: Share) -> None:
     assert (again["standing"], again["month"]) == ("esperando_mes", None)
 
 
-def test_a_month_that_is_not_complete(shell: Shell, share: Share) -> None:
+def test_an_incomplete_month(shell: Shell, share: Share) -> None:
     del share.months[MONTH]["Paises.zip"]
-    said = shell("opendata fetch")
-    assert "Espera que o mês 2026-08 esteja completo: há 36 dos 37 arquivos" in said.out
+    result = shell("opendata fetch")
+    assert "Espera que o mês 2026-08 esteja completo: há 36 dos 37 arquivos" in result.out
     state = shell("opendata fetch --json").json
     assert (state["standing"], state["running"]) == ("incompleto", False)
     assert state["again_at"] > state["updated_at"]
     assert shell("opendata status --json").json["live"] is None
 
 
-def test_what_fails_is_told(shell: Shell, share: Share) -> None:
+def test_failures_are_reported(shell: Shell, share: Share) -> None:
     share.token = "outro"
-    said = shell("opendata fetch", code=1)
-    assert said.err.startswith("erro: Dados abertos: 127.0.0.1 respondeu 40")
+    result = shell("opendata fetch", code=1)
+    assert result.err.startswith("erro: Dados abertos: 127.0.0.1 respondeu 40")
     assert (finding(shell) or ("", ""))[0] == "warn"
     assert "Nenhum mês pôde ser procurado" in shell("opendata status").out
 
@@ -110,14 +110,14 @@ def test_a_month_of_another_size_can_be_accepted(
 ) -> None:
     zips_of(tmp_path / "maior", EXTRACTION_DATE.replace(month=7), establishments=300)
     shell("opendata build maior")
-    said = shell("opendata fetch", code=1)
-    command = said.err[said.err.index("opendata build") :].strip()
+    result = shell("opendata fetch", code=1)
+    command = result.err[result.err.index("opendata build") :].strip()
     assert command.endswith("--force")
     shell(command)
     assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-08-08"
 
 
-def test_settings_that_are_no_address(fresh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_addresses_in_settings(fresh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
         ("BALCAO_OPENDATA_URL", "espelho/cnpj"),
         ("BALCAO_OPENDATA_URL", "https://eu:segredo@espelho/cnpj"),
@@ -126,6 +126,6 @@ def test_settings_that_are_no_address(fresh: Shell, monkeypatch: pytest.MonkeyPa
     ):
         with monkeypatch.context() as patched:
             patched.setenv(name, value)
-            said = fresh("opendata fetch", code=1).err
-            assert name in said or name.removeprefix("BALCAO_").lower() in said
-            assert "segredo" not in said
+            result = fresh("opendata fetch", code=1).err
+            assert name in result or name.removeprefix("BALCAO_").lower() in result
+            assert "segredo" not in result

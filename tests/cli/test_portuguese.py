@@ -1,4 +1,4 @@
-"""Help that teaches, wrong usage in Portuguese, and failures without a traceback."""
+"""Help with examples, usage errors in Portuguese, and failures without a traceback."""
 
 import errno
 import re
@@ -14,7 +14,7 @@ import typer
 
 from balcao.cli.app import app
 from balcao.cli.failures import CommandFailed, explain
-from balcao.cli.portuguese import translated
+from balcao.cli.portuguese import translate
 from balcao.core import errors
 from balcao.opendata import errors as opendata
 from balcao.providers.sefaz.certificate import CertificateUnusable
@@ -37,33 +37,33 @@ NAMES = [name for name, _ in commands()]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_help_has_an_example_and_is_portuguese(fresh: Shell, name: str) -> None:
-    said = fresh(f"{name} --help").out
-    assert not re.search(r"<\w", said)  # <bool>, <list[Path]>
-    assert "Uso: balcao" in said
-    assert "Exemplo:" in said
-    assert f"balcao {name}" in said.split("Exemplo:")[1]
-    assert not ENGLISH.search(said)
+    result = fresh(f"{name} --help").out
+    assert not re.search(r"<\w", result)  # <bool>, <list[Path]>
+    assert "Uso: balcao" in result
+    assert "Exemplo:" in result
+    assert f"balcao {name}" in result.split("Exemplo:")[1]
+    assert not ENGLISH.search(result)
     assert not fresh.path.exists()
 
 
 def test_paragraphs_of_help_are_wrapped_once(fresh: Shell) -> None:
-    """Our sources are wrapped at 100 characters; a terminal of 80 once left a word alone."""
-    said = fresh("opendata build --help").out
-    paragraph = said.split("A Receita Federal publica")[1].split("Exemplo:")[0].strip()
+    """Source lines of 100 characters must not leave single words on a terminal of 80."""
+    result = fresh("opendata build --help").out
+    paragraph = result.split("A Receita Federal publica")[1].split("Exemplo:")[0].strip()
     lines = [line.rstrip() for line in paragraph.splitlines()]
     assert all(len(line) > 50 for line in lines[1:-1]), lines
 
 
-def test_the_first_help_names_every_group(shell: Shell) -> None:
-    said = shell("--help").out
+def test_the_main_help_lists_every_group(shell: Shell) -> None:
+    result = shell("--help").out
     for name in NAMES:
-        assert name.split()[0] in said
-    assert not ENGLISH.search(said)
+        assert name.split()[0] in result
+    assert not ENGLISH.search(result)
     assert shell("--version").out.startswith("balcao ")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("conta", "Não existe o comando 'conta'."),
         ("acount", "Seria 'account'?"),
@@ -80,24 +80,24 @@ def test_the_first_help_names_every_group(shell: Shell) -> None:
         ("opendata sample x --establishments 5 --seed 1 --alphanumeric x", "não é um número."),
     ],
 )
-def test_wrong_usage_says_what_is_wrong(shell: Shell, line: str, said: str) -> None:
+def test_usage_errors_are_explained(shell: Shell, line: str, expected: str) -> None:
     err = shell(line, code=2).err
-    assert said in err
+    assert expected in err
     assert not ENGLISH.search(err)
 
 
-def test_wrong_usage_shows_the_right_one(shell: Shell) -> None:
+def test_usage_errors_show_the_usage(shell: Shell) -> None:
     err = shell("key create", code=2).err
     assert err.startswith("Uso: balcao key create [OPÇÕES] ")
     assert err.endswith("Ajuda: balcao key create --help\n")
 
 
-def test_what_nobody_translated_stays_as_it_is() -> None:
-    assert translated("Something new.") == "Something new."
+def test_untranslated_messages_are_unchanged() -> None:
+    assert translate("Something new.") == "Something new."
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "expected"),
     [
         (CommandFailed("Assim não."), "Assim não."),
         (errors.HomeInUse("/dados"), "/dados já está em uso"),
@@ -124,27 +124,27 @@ def test_what_nobody_translated_stays_as_it_is() -> None:
         (OSError(errno.EXDEV, "Invalid link"), "Invalid link"),
     ],
 )
-def test_expected_failures_are_one_sentence(error: Exception, said: str) -> None:
-    assert said in (explain(error) or "")
+def test_expected_failures_are_one_sentence(error: Exception, expected: str) -> None:
+    assert expected in (explain(error) or "")
 
 
-def test_a_failed_commit_tells_its_cause() -> None:
+def test_a_failed_commit_has_its_cause() -> None:
     failed = errors.StorageFailed("FullError")
     failed.__cause__ = apsw.FullError("x")
     assert "disco está cheio" in (explain(failed) or "")
 
 
-def test_a_bug_is_not_explained_away() -> None:
+def test_a_bug_has_no_explanation() -> None:
     assert explain(KeyError("x")) is None
 
 
 def test_a_data_folder_that_is_a_file(fresh: Shell) -> None:
     fresh.path.write_text("")
-    said = fresh("account create acme --plan pre_pago", code=1)
-    assert said.err.startswith("erro: Há um arquivo onde devia haver uma pasta")
+    result = fresh("account create acme --plan pre_pago", code=1)
+    assert result.err.startswith("erro: Há um arquivo onde devia haver uma pasta")
 
 
-def test_a_database_that_is_none(shell: Shell) -> None:
+def test_an_invalid_database_file(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     shell.home.desk.write_bytes(b"not a database" * 1000)
     assert "danificado" in shell("account list", code=1).err
@@ -171,7 +171,7 @@ def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("_BALCAO_COMPLETE", "complete_fish")
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
 
-    def offered(line: str) -> list[str]:
+    def suggestions(line: str) -> list[str]:
         monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"balcao {line}")
         return [each.partition("\t")[0] for each in shell("").out.split("\n") if each]
 
@@ -180,18 +180,18 @@ def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatc
         shell(f"account create {name} --plan pre_pago")
         shell(f"key create {name}")
     monkeypatch.setenv("_BALCAO_COMPLETE", "complete_fish")
-    assert offered("account show ") == ["acme", "outra"]
-    assert offered("quote x --account a") == ["acme"]
-    assert offered("key revoke ") == ["1", "2"]
-    assert offered("source check --uf R") == ["RJ", "RN", "RO", "RR", "RS"]
-    assert "cnpja" in offered("source check --source c")
-    assert offered("lookup si") == ["sintegra"]
-    assert "uf=SP" in offered("lookup sintegra 90010001000100 uf=S")
-    assert offered("lookup sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
-    assert offered("lookup sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
+    assert suggestions("account show ") == ["acme", "outra"]
+    assert suggestions("quote x --account a") == ["acme"]
+    assert suggestions("key revoke ") == ["1", "2"]
+    assert suggestions("source check --uf R") == ["RJ", "RN", "RO", "RR", "RS"]
+    assert "cnpja" in suggestions("source check --source c")
+    assert suggestions("lookup si") == ["sintegra"]
+    assert "uf=SP" in suggestions("lookup sintegra 90010001000100 uf=S")
+    assert suggestions("lookup sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
+    assert suggestions("lookup sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
     with shell.desk() as desk:
         desk._in_place.execute("PRAGMA user_version = 999")
-    assert offered("account show ") == []
+    assert suggestions("account show ") == []
 
 
 def test_completion_is_installed_in_portuguese(
@@ -200,8 +200,8 @@ def test_completion_is_installed_in_portuguese(
     from typer import completion
 
     monkeypatch.setattr(completion, "install", lambda: ("bash", "/casa/.bashrc"))
-    said = shell("--install-completion").out
-    assert "Autocompletar do bash instalado em /casa/.bashrc." in said
+    result = shell("--install-completion").out
+    assert "Autocompletar do bash instalado em /casa/.bashrc." in result
 
 
 def test_portuguese_names_of_commands_still_work(shell: Shell) -> None:

@@ -1,4 +1,4 @@
-"""`balcao search`: the service's own search, without the service and free."""
+"""`balcao search`: the service's search, free and without a running service."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
     table = shell("search --uf SP --sandbox --limit 2").out
     assert page["itens"][0]["cnpj"] in table
     assert page["cursor"] in table
-    whole = shell("search --uf SP --sandbox").out  # outside of a terminal nothing is cut
+    whole = shell("search --uf SP --sandbox").out  # without a terminal nothing is wrapped
     names = [
         item["nome_empresarial"] for item in shell("search --uf SP --sandbox --json").json["itens"]
     ]

@@ -1,4 +1,4 @@
-"""A data folder whose `secret.key` is not that of its database: nobody's key would be known."""
+"""A data folder with a `secret.key` of another database: no API key would be valid."""
 
 import secrets
 from pathlib import Path
@@ -36,39 +36,42 @@ def findings(shell: Shell, code: int = 0) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("line", ["account list", "key create acme", "storage move --to x"])
-def test_nothing_is_done_with_another_secret(mistaken: Shell, line: str) -> None:
-    said = mistaken(line, code=1)
-    assert REMEDY in said.err
+def test_no_command_runs_with_another_secret(mistaken: Shell, line: str) -> None:
+    result = mistaken(line, code=1)
+    assert REMEDY in result.err
 
 
-def test_nothing_is_served_with_another_secret(mistaken: Shell) -> None:
+def test_no_service_starts_with_another_secret(mistaken: Shell) -> None:
     settings = Settings(home=mistaken.path, sandbox_establishments=0)
     with pytest.raises(PepperDiffers):
         first_start.prepare(mistaken.home, settings, now_ms=lambda: NOW, report=lambda step: None)
 
 
-def test_doctor_says_so(mistaken: Shell) -> None:
+def test_doctor_reports_it(mistaken: Shell) -> None:
     found = findings(mistaken, code=1)
-    assert [status for status, _ in found] == ["ok", "fail"]  # the file; and whose it is
+    assert [status for status, _ in found] == [
+        "ok",
+        "fail",
+    ]  # file, and match with the data
     assert REMEDY in found[1][1]
 
 
 @pytest.mark.parametrize("wrong", [bytes(PEPPER_BYTES), b"half"], ids=["other", "half"])
-def test_no_backup_holds_another_secret(mistaken: Shell, wrong: bytes) -> None:
-    """It would pass for one of what serves, and in time the good ones would give way to it."""
+def test_no_backup_contains_another_secret(mistaken: Shell, wrong: bytes) -> None:
+    """It would look valid, and in time replace the good ones."""
     mistaken.home.secret.write_bytes(wrong)
     assert "secret.key" in mistaken("backup create", code=1).err
     assert mistaken("backup list --json").json["backups"] == []
 
 
-def test_a_backup_with_another_secret_is_found_out(mistaken: Shell) -> None:
-    """What a restoration replaces is kept as it is, so such a backup may be."""
+def test_a_backup_with_another_secret_is_detected(mistaken: Shell) -> None:
+    """Such backups exist: a restore saves the replaced data unchecked."""
     mixed = make(Settings(home=mistaken.path), system_now_ms, occasion="before-restore").path
     assert "não foram feitas com este secret.key" in complaints(mistaken, mixed)
     assert "nada foi alterado" in mistaken(f"backup restore {mixed} --replace", code=1).err
 
 
-def test_with_its_own_secret_all_is_well_again(shell: Shell) -> None:
+def test_the_right_secret_repairs_it(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     own = shell.home.secret.read_bytes()
     shell.home.secret.write_bytes(secrets.token_bytes(PEPPER_BYTES))
@@ -83,7 +86,7 @@ def test_a_restored_backup_brings_its_own_secret(
 ) -> None:
     shell("account create acme --plan pre_pago")
     made = shell(f"backup create --to {tmp_path}/copias --json").json["file"]
-    begin(Home(tmp_path / "outra"))  # a folder with a secret of its own
+    begin(Home(tmp_path / "outra"))  # a folder with another secret
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "outra"))
     shell(f"backup restore {made} --replace")
     assert "acme" in shell("account list").out

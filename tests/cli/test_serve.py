@@ -11,7 +11,7 @@ import pytest
 
 from balcao.accounts.links import token_digest
 from balcao.cli import simulator
-from balcao.cli.welcome import curl_line, later_words
+from balcao.cli.welcome import curl_line, start_message
 from balcao.examination.failures import BadSettings
 from balcao.examination.serving import check_port
 from balcao.operations import OPERATIONS
@@ -36,7 +36,7 @@ COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
 
 
 def run_curl(words: list[str] | tuple[str, ...]) -> httpx2.Response:
-    """What curl would do with one of the lines shown."""
+    """Send the request of a printed curl command."""
     assert words[:2] == ["curl", "-sS"]
     header, _, value = words[words.index("-H") + 1].partition(": ")
     return httpx2.get(words[-1], headers={header: value})
@@ -74,8 +74,8 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
             spent = client.get(COMPANY, headers={"x-api-key": keys["um-credito"]})
             assert spent.status_code == 402
 
-        the_command_line_beside_it(shell, server.base)
-        assert shell.home.serving.read_text() == server.base  # whatever the settings say
+        use_the_command_line(shell, server.base)
+        assert shell.home.serving.read_text() == server.base  # also without that setting
         assert server.err.count("balcao_test_") == 0
 
         with serving(home, port) as second:
@@ -94,17 +94,17 @@ def test_the_first_start_and_the_next_one(shell: Shell) -> None:
         answer = httpx2.get(server.base + COMPANY, headers={"x-api-key": keys["gratuito"]})
         assert answer.status_code == 200
         assert server.terminate() == 0
-        said = server.out + server.err
+        result = server.out + server.err
         assert "Ainda não há operador: " in server.out
         assert "user create EMAIL --name NOME --operator" in server.out
-        assert token not in said
-        assert "balcao_test_" not in said
-        assert not any(key in said for key in keys.values())
-        assert "90010001000100" not in said
-        assert "Traceback" not in said
+        assert token not in result
+        assert "balcao_test_" not in result
+        assert not any(key in result for key in keys.values())
+        assert "90010001000100" not in result
+        assert "Traceback" not in result
 
 
-def the_command_line_beside_it(shell: Shell, base: str) -> None:
+def use_the_command_line(shell: Shell, base: str) -> None:
     """Accounts, keys and credits while the server runs."""
     shell("account create acme --plan pre_pago --test")
     key = shell("key create acme").out.strip()
@@ -125,7 +125,7 @@ def the_command_line_beside_it(shell: Shell, base: str) -> None:
 
 def test_killed_in_the_middle_of_the_first_start(shell: Shell) -> None:
     home, port = shell.path, free_port()
-    # So large a month that it cannot be finished before we look.
+    # A month so large that it cannot be finished in time.
     with serving(home, port, establishments=3_000_000) as server:
         server.wait_for(home / "first-start.tmp")
         server.kill()
@@ -149,12 +149,12 @@ def test_a_certificate_that_cannot_be_used_stops_the_start(
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
     monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", str(saved(tmp_path)))
     monkeypatch.setenv("BALCAO_SEFAZ__PASSWORD", "outra-senha")
-    said = fresh("serve", code=1)
-    assert said.err.startswith("erro: O certificado das SEFAZ não pode ser usado: ")
-    assert "senha recusada" in said.err
-    assert "remova-as" in said.err
-    assert "outra-senha" not in said.err
-    assert "Traceback" not in said.err
+    result = fresh("serve", code=1)
+    assert result.err.startswith("erro: O certificado das SEFAZ não pode ser usado: ")
+    assert "senha recusada" in result.err
+    assert "remova-as" in result.err
+    assert "outra-senha" not in result.err
+    assert "Traceback" not in result.err
     assert not fresh.path.exists()
 
 
@@ -182,9 +182,9 @@ def test_the_simulator_alone(tmp_path: Path) -> None:
 
 
 def test_sqlite_has_one_process(shell: Shell) -> None:
-    said = shell("serve --workers 2", code=1)
-    assert "Com SQLite um único processo atende" in said.err
-    assert "storage move" in said.err
+    result = shell("serve --workers 2", code=1)
+    assert "Com SQLite um único processo atende" in result.err
+    assert "storage move" in result.err
 
 
 def test_the_simulator_is_configured_by_settings_that_exist(
@@ -210,12 +210,12 @@ def test_the_simulator_is_configured_by_settings_that_exist(
         ({"public_url": "https://api.exemplo.com.br/"}, "https://api.exemplo.com.br"),
     ],
 )
-def test_links_lead_here(given: dict[str, object], base: str) -> None:
+def test_base_of_links(given: dict[str, object], base: str) -> None:
     settings = Settings(**given)  # type: ignore[arg-type]
     assert settings.address == base
-    assert f"{base}/docs" in later_words(settings)
-    assert "operador" not in later_words(settings)
-    assert "Ainda não há operador: " in later_words(settings, without_operator=True)
+    assert f"{base}/docs" in start_message(settings)
+    assert "operador" not in start_message(settings)
+    assert "Ainda não há operador: " in start_message(settings, without_operator=True)
 
 
 def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:
@@ -238,9 +238,9 @@ def test_a_line_for_an_operation_with_its_document_in_the_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "said"),
+    ("host", "expected"),
     [("x" * 64, "não existe nesta máquina"), ("192.0.2.1", "não é desta máquina")],
 )
-def test_an_address_that_is_not_ours(host: str, said: str) -> None:
-    with pytest.raises(BadSettings, match=said):
+def test_an_address_of_another_machine(host: str, expected: str) -> None:
+    with pytest.raises(BadSettings, match=expected):
         check_port(host, free_port())

@@ -24,7 +24,7 @@ BODY = envelope(question("SP", "CNPJ", "90010001000100"))
 
 
 def client_of(treasuries: SefazSettings, folder: Path) -> httpx2.Client:
-    """A client with the certificate that the settings name."""
+    """Return a client with the configured certificate."""
     assert treasuries.certificate is not None
     found = pkcs12.load_pkcs12(
         treasuries.certificate.read_bytes(),
@@ -65,7 +65,7 @@ def test_both_ports_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert there.err == ""
 
 
-def test_without_tls_treasuries_are_asked_on_the_plain_port(
+def test_without_tls_treasuries_use_the_plain_port(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in exports(simulator.settings_lines(8100)).items():
@@ -91,7 +91,7 @@ def test_a_folder_with_spaces_can_be_copied_to_a_shell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "expected"),
     [
         ("--port 8100 --tls-port 8100", 1, "devem ser portas diferentes"),
         ("--certificates x", 1, "--certificates só serve junto com --tls-port."),
@@ -100,12 +100,12 @@ def test_a_folder_with_spaces_can_be_copied_to_a_shell(tmp_path: Path) -> None:
         ("--never-seconds 0", 2, "deve ser 1 ou mais."),
     ],
 )
-def test_options_that_do_not_fit(fresh: Shell, options: str, code: int, said: str) -> None:
-    assert said in fresh(f"simulator serve {options}", code=code).err
+def test_invalid_options(fresh: Shell, options: str, code: int, expected: str) -> None:
+    assert expected in fresh(f"simulator serve {options}", code=code).err
     assert not fresh.path.exists()
 
 
-def test_a_folder_that_cannot_be_made(shell: Shell, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     err = shell(
         f"simulator serve --port {free_port()} --tls-port {free_port()} --certificates file/x",

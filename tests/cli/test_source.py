@@ -1,4 +1,4 @@
-"""`balcao source`: who answers what, and whether they would answer now."""
+"""`balcao source`: the list of sources, and the check whether they respond."""
 
 import io
 import re
@@ -16,10 +16,10 @@ from balcao.core.errors import HomeInUse
 from balcao.core.federation import UFS
 from balcao.examination.inventory import SNAPSHOT, SWITCHES, configured
 from balcao.settings import Settings
-from tests.cli.shell import Said, Shell, exports, free_port, simulating
+from tests.cli.shell import CommandResult, Shell, exports, free_port, simulating
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
 
-# What each source is asked, with everything on. The treasuries come UF by UF.
+# Probes of each source, with all enabled; treasuries have one per UF.
 PROBES = {
     ("minha_receita", "company"),
     ("cnpja", "company state_registration rural_producer suframa"),
@@ -33,7 +33,7 @@ PROBES = {
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    """The variables that lead to the simulator, a server of its own with mutual TLS."""
+    """Variables that point to the simulator, run as a server with mutual TLS."""
     folder = tmp_path_factory.mktemp("simulator")
     options = f"--tls-port {free_port()} --certificates {folder / 'a1'}"
     with simulating(folder, free_port(), options) as simulator:
@@ -43,22 +43,22 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str,
 
 
 @pytest.fixture
-def everything(simulated: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
+def all_sources(simulated: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
     for name, value in simulated.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("BALCAO_SERPRO__CND", "true")
     return simulated
 
 
-def probes(said: Said) -> list[tuple[str, str, str | None, str]]:
+def probes(expected: CommandResult) -> list[tuple[str, str, str | None, str]]:
     return [
         (each["source"], " ".join(each["subjects"]), each["uf"], each["status"])
-        for each in said.json["probes"]
+        for each in expected.json["probes"]
     ]
 
 
 def section(text: str, subject: str) -> str:
-    """What `list` says of one subject."""
+    """Return the section of one subject in the output of `list`."""
     headings = re.split(r"^\S.* \((\w+)\)$", text, flags=re.MULTILINE)
     return headings[headings.index(subject) + 1]
 
@@ -68,11 +68,11 @@ def test_every_source_of_the_settings_can_be_named() -> None:
     assert set(command.ONLINE) == set(SWITCHES) == names - {SNAPSHOT}
 
 
-# List.
+# List
 
 
-def test_what_is_off_is_shown_with_its_switch(fresh: Shell) -> None:
-    said = fresh("source list")
+def test_disabled_sources_are_shown_with_their_switch(fresh: Shell) -> None:
+    result = fresh("source list")
     for variable in (
         "BALCAO_MINHA_RECEITA__URL",
         "BALCAO_CNPJA__KEY",
@@ -82,43 +82,41 @@ def test_what_is_off_is_shown_with_its_switch(fresh: Shell) -> None:
         "BALCAO_INFOSIMPLES__TOKEN",
         "nada importado",
     ):
-        assert variable in said.out
-    assert said.out.count("aviso: ") == said.out.count("ninguém responde; ligue") == 6
+        assert variable in result.out
+    assert result.out.count("aviso: ") == result.out.count("ninguém responde; ligue") == 6
     assert not fresh.path.exists()
 
 
-def test_who_answers_in_the_order_of_asking(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_are_listed_in_their_order(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
     monkeypatch.setenv("BALCAO_SEFAZ__URL", "http://quem:senha@127.0.0.1:9/sefaz")
     monkeypatch.setenv("BALCAO_SEFAZ__CPF_UFS", '["SP", "RS"]')
     monkeypatch.setenv("BALCAO_STATE_REGISTRATION_SOURCES", '["sefaz", "cnpja"]')
-    said = shell("source list")
-    assert "senha" not in said.out + said.err
-    assert "abre-te" not in said.out + said.err
-    rows = [line.split() for line in section(said.out, "state_registration").splitlines()]
+    result = shell("source list")
+    assert "senha" not in result.out + result.err
+    assert "abre-te" not in result.out + result.err
+    rows = [line.split() for line in section(result.out, "state_registration").splitlines()]
     assert [row[:3] for row in rows if row and row[0].isdecimal()] == [
         ["1", "sefaz", "sim"],
         ["2", "cnpja", "sim"],
     ]
-    companies = section(said.out, "state_registration")
+    companies = section(result.out, "state_registration")
     assert re.search(
         r"http://\*\*\*@127.0.0.1:9/sefaz +26 UFs \(menos MA\) +endereço +sim", companies
     )
     assert re.search(r"https://api.cnpja.com +todas \(27\) +tipo e situação +não", companies)
-    producers = section(said.out, "rural_producer")
+    producers = section(result.out, "rural_producer")
     assert re.search(r"sefaz +RS, SP +endereço", producers)
     assert "aviso" not in companies + producers
-    assert said.out.count("aviso: ") == 2  # of certificates
+    assert result.out.count("aviso: ") == 2  # for certificates
 
 
-def test_a_uf_that_nobody_serves_is_a_warning(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unserved_uf_is_a_warning(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_SEFAZ__URL", "http://127.0.0.1:9/sefaz")
     monkeypatch.setenv("BALCAO_RURAL_PRODUCER_UFS", '["SP"]')
-    said = shell("source list")
-    assert "aviso: inscrições estaduais: ninguém responde por MA\n" in said.out
-    assert "aviso: produtor rural" not in said.out
+    result = shell("source list")
+    assert "aviso: inscrições estaduais: ninguém responde por MA\n" in result.out
+    assert "aviso: produtor rural" not in result.out
     found = shell("source list --json").json
     assert found["state_registration"]["unserved_ufs"] == ["MA"]
     assert found["rural_producer"]["unserved_ufs"] == []
@@ -141,23 +139,23 @@ def test_contracts_and_letters(shell: Shell, monkeypatch: pytest.MonkeyPatch) ->
     assert [one["alphanumeric"] for one in on.values()] == [True, True]
 
 
-def test_a_month_that_is_damaged_is_off(shell: Shell) -> None:
+def test_a_damaged_month_is_off(shell: Shell) -> None:
     shell("opendata sample mes --establishments 50 --seed 7 --clean")
     path = Path(shell("opendata build mes --json").json["path"])
     path.write_bytes(b"nothing")
     assert "Dados abertos" in shell("source list").out
 
 
-def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_of_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_INFOSIMPLES__TOKEN", "abre-te")
     monkeypatch.setenv("BALCAO_INFOSIMPLES__CERTIFICATE_UFS", '["SP", "RJ"]')
     monkeypatch.setenv("BALCAO_SERPRO__URL", "http://quem:senha@127.0.0.1:9/serpro")
     for name in ("CND", "CONSUMER_KEY", "CONSUMER_SECRET"):
         monkeypatch.setenv(f"BALCAO_SERPRO__{name}", "1")
-    said = shell("source list").out
-    assert "senha" not in said
-    federal, state = section(said, "federal_certificate"), section(said, "state_certificate")
-    # For people, a new issuance, the receipt, a CNPJ with letters.
+    result = shell("source list").out
+    assert "senha" not in result
+    federal, state = section(result, "federal_certificate"), section(result, "state_certificate")
+    # Columns: for people, new issuance, receipt, CNPJ with letters.
     assert re.search(r"infosimples +sim +https://\S+ +sim +sim +não +não", federal)
     assert re.search(r"serpro_cnd +sim +http://\*{3}@\S+ +não +não +sim +sim", federal)
     assert "aviso: certidão federal: infosimples vem sem comprovantes" in federal
@@ -177,7 +175,7 @@ def test_who_answers_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("days", [None, -1])
-def test_a_certificate_that_cannot_be_used_is_told_and_no_obstacle(
+def test_an_unusable_certificate_is_only_reported(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, days: int | None
 ) -> None:
     last = datetime.now(UTC) + timedelta(days=days or 1)
@@ -188,45 +186,45 @@ def test_a_certificate_that_cannot_be_used_is_told_and_no_obstacle(
     (sefaz,) = [one for one in sources if one["source"] == "sefaz"]
     assert sefaz["on"] is False
     assert ("venceu em" if days else "senha recusada") in sefaz["missing"]
-    said = shell("source check --json", code=1)
-    ((name, subjects, uf, status),) = probes(said)
+    result = shell("source check --json", code=1)
+    ((name, subjects, uf, status),) = probes(result)
     assert (name, uf, status) == ("sefaz", None, "fail")
     assert subjects == "state_registration rural_producer"
-    assert PASSWORD not in said.out + said.err
+    assert PASSWORD not in result.out + result.err
 
 
-# Check.
+# Check
 
 
-def test_everybody_is_asked_and_no_question_twice(
-    fresh: Shell, everything: Mapping[str, str]
+def test_every_source_is_probed_without_duplicates(
+    fresh: Shell, all_sources: Mapping[str, str]
 ) -> None:
-    said = fresh("source check --json")
-    found = probes(said)
-    assert said.json["ok"] is True
-    assert said.err == ""
+    result = fresh("source check --json")
+    found = probes(result)
+    assert result.json["ok"] is True
+    assert result.err == ""
     assert {status for *_, status in found} == {"ok"}
     others = [(name, subjects) for name, subjects, uf, _ in found if uf is None]
     assert set(others) == PROBES
     assert others.count(("serpro", "company")) == 2  # partners in full are another product
     treasuries = {uf: subjects for name, subjects, uf, _ in found if name == "sefaz"}
     assert list(treasuries) == [uf for uf in UFS if uf != "MA"]
-    assert treasuries["PR"] == "state_registration"  # producers are not asked for there
+    assert treasuries["PR"] == "state_registration"  # it has no producers
     assert treasuries["SP"] == "state_registration rural_producer"
-    assert all(each["took_ms"] > 0 for each in said.json["probes"])
+    assert all(each["took_ms"] > 0 for each in result.json["probes"])
     assert not fresh.path.exists()
 
 
-def test_the_table(shell: Shell, everything: Mapping[str, str]) -> None:
-    said = shell("source check --subject company --subject suframa")
+def test_the_table(shell: Shell, all_sources: Mapping[str, str]) -> None:
+    result = shell("source check --subject company --subject suframa")
     assert re.search(
-        r"cnpja +cadastro de empresas, Suframa +— +ok +\d+ +respondeu; saldo", said.out
+        r"cnpja +cadastro de empresas, Suframa +— +ok +\d+ +respondeu; saldo", result.out
     )
-    assert "cadastro de empresas com optin=1" in said.out
-    assert "sefaz" not in said.out
+    assert "cadastro de empresas com optin=1" in result.out
+    assert "sefaz" not in result.out
 
 
-def test_beside_a_running_server(shell: Shell, everything: Mapping[str, str]) -> None:
+def test_while_a_server_runs(shell: Shell, all_sources: Mapping[str, str]) -> None:
     shell("account create acme --plan pre_pago")
     before = {path.name: path.stat().st_mtime_ns for path in shell.path.iterdir()}
     with closing(shell.home.lock()):
@@ -237,7 +235,7 @@ def test_beside_a_running_server(shell: Shell, everything: Mapping[str, str]) ->
     assert {name: after[name] for name in before} == before
 
 
-def test_only_what_was_asked_for(shell: Shell, everything: Mapping[str, str]) -> None:
+def test_only_the_selected_sources(shell: Shell, all_sources: Mapping[str, str]) -> None:
     line = "source check --json --source sefaz --subject rural_producer"
     assert probes(shell(f"{line} --uf sp --uf RJ")) == [
         ("sefaz", "rural_producer", "RJ", "ok"),
@@ -255,40 +253,40 @@ def test_only_what_was_asked_for(shell: Shell, everything: Mapping[str, str]) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("--source serpro", "serpro: ligue com BALCAO_SERPRO__CONSUMER_KEY e"),
         ("--subject suframa", "Nenhuma fonte ligada responde por isso. Quem responde o quê: "),
     ],
 )
-def test_nobody_to_ask(shell: Shell, line: str, said: str) -> None:
-    assert said in shell(f"source check {line}", code=1).err
+def test_no_source_to_probe(shell: Shell, line: str, expected: str) -> None:
+    assert expected in shell(f"source check {line}", code=1).err
     assert "Nenhuma fonte ligada. As que existem: " in shell("source check").out
 
 
 @pytest.mark.parametrize("line", ["--source foo", "--subject foo", "--uf foo"])
-def test_words_that_nobody_knows(shell: Shell, line: str) -> None:
+def test_unknown_values(shell: Shell, line: str) -> None:
     assert "'foo' não é um destes: " in shell(f"source check {line}", code=2).err
 
 
-def test_one_that_is_down_fails_alone(
-    shell: Shell, everything: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+def test_a_source_that_is_down_fails_alone(
+    shell: Shell, all_sources: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_CNPJA__URL", f"http://quem:senha@127.0.0.1:{free_port()}")
     monkeypatch.setenv("BALCAO_CNPJA__KEY", "abre-te")
-    said = shell("source check --subject company --json", code=1)
-    assert said.json["ok"] is False
-    assert {name: status for name, _, _, status in probes(said)} == {
+    result = shell("source check --subject company --json", code=1)
+    assert result.json["ok"] is False
+    assert {name: status for name, _, _, status in probes(result)} == {
         "minha_receita": "ok",
         "cnpja": "fail",
         "serpro": "ok",
     }
-    assert "sem conexão (ConnectError)" in said.out
+    assert "sem conexão (ConnectError)" in result.out
     for secret in ("abre-te", "senha", "quem"):
-        assert secret not in said.out + said.err
+        assert secret not in result.out + result.err
 
 
-def test_one_that_never_answers_is_waited_for_no_longer_than_in_a_lookup(
+def test_a_silent_source_has_the_timeout_of_a_lookup(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(create_server(("127.0.0.1", 0))) as silent:
@@ -299,26 +297,26 @@ def test_one_that_never_answers_is_waited_for_no_longer_than_in_a_lookup(
         assert "tempo esgotado" in shell("source check", code=1).out
 
 
-def test_one_that_is_slow_is_a_warning(
-    shell: Shell, everything: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+def test_a_slow_source_is_a_warning(
+    shell: Shell, all_sources: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_SOURCE_TIMEOUT_SECONDS", "0.000001")
-    said = shell("source check --source minha_receita")
-    assert re.search(r"aviso +\d+ +respondeu; devagar", said.out)
+    result = shell("source check --source minha_receita")
+    assert re.search(r"aviso +\d+ +respondeu; devagar", result.out)
 
 
-def test_a_refused_certificate_is_told_without_naming_anybody(
-    shell: Shell, everything: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+def test_a_refused_certificate_is_reported_without_names(
+    shell: Shell, all_sources: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = Path(everything["BALCAO_SEFAZ__CERTIFICATE"])
+    good = Path(all_sources["BALCAO_SEFAZ__CERTIFICATE"])
     monkeypatch.setenv("BALCAO_SEFAZ__CERTIFICATE", str(good.with_name("cliente-recusado.p12")))
-    said = shell("source check --source sefaz --uf SP", code=1)
-    assert "cStat 257" in said.out
-    assert not re.search(r"\d{11,14}", said.out + said.err)
+    result = shell("source check --source sefaz --uf SP", code=1)
+    assert "cStat 257" in result.out
+    assert not re.search(r"\d{11,14}", result.out + result.err)
 
 
-def test_a_person_sees_how_far_it_is(
-    shell: Shell, everything: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+def test_progress_is_shown_on_a_terminal(
+    shell: Shell, all_sources: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen = io.StringIO()
     terminal = Console(file=screen, force_terminal=True, width=80)

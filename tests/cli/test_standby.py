@@ -1,4 +1,4 @@
-"""Commands and a start on a PostgreSQL whose commits wait for a standby that does not answer."""
+"""Commands and `serve` on a PostgreSQL with commits that wait for a silent standby."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def server(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[postgres.S
     server.remove()
 
 
-def test_nothing_hangs_and_everything_says_why(shell: Shell, server: postgres.Server) -> None:
+def test_commands_fail_in_time_with_the_reason(shell: Shell, server: postgres.Server) -> None:
     with server.waiting_for_a_standby():
         for command in ("credit add acme 10 --reason carga", "serve"):
             assert "réplica síncrona" in shell(command, code=1).err

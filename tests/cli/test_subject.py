@@ -1,4 +1,4 @@
-"""`balcao subject`: the CPF is never an argument, and nothing of it is printed."""
+"""`balcao subject`: the CPF is never an argument and never printed."""
 
 import shlex
 from pathlib import Path
@@ -12,7 +12,7 @@ from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
 from balcao.service import erasure
 from balcao.storage.sqlite.cache import SqliteCache
-from tests.cli.shell import Said, Shell
+from tests.cli.shell import CommandResult, Shell
 from tests.storage import postgres
 
 CPF = "90010000100"
@@ -21,7 +21,7 @@ FORMS = (CPF, "900.100.001-00", "100001")
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody serves who would have to forget."""
+    """Skip the wait for running services to drop their memory."""
     monkeypatch.setattr(erasure, "FORGOTTEN_SECONDS", 0.0)
 
 
@@ -36,36 +36,36 @@ def kept(shell: Shell) -> Shell:
     return shell
 
 
-def told(line: str, typed: str = f"{CPF}\n", *, code: int = 0) -> Said:
-    """Run a command that reads the CPF, and insist that it is not repeated."""
+def run_with_cpf(line: str, typed: str = f"{CPF}\n", *, code: int = 0) -> CommandResult:
+    """Run a command that reads the CPF, and assert that it is not printed."""
     result = CliRunner().invoke(app, shlex.split(line), input=typed, prog_name="balcao")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    said = Said(result.exit_code, result.stdout, result.stderr)
-    assert said.code == code, said
-    assert not [form for form in FORMS if form in said.out + said.err]
-    return said
+    outcome = CommandResult(result.exit_code, result.stdout, result.stderr)
+    assert outcome.code == code, outcome
+    assert not [form for form in FORMS if form in outcome.out + outcome.err]
+    return outcome
 
 
-def test_find_says_what_there_is_and_not_what_it_says(kept: Shell) -> None:
-    said = told("subject find")
-    assert "Cache (sandbox)" in said.out
-    assert "rural_producer SP" in said.out
+def test_find_lists_records_without_their_content(kept: Shell) -> None:
+    result = run_with_cpf("subject find")
+    assert "Cache (sandbox)" in result.out
+    assert "rural_producer SP" in result.out
 
-    found = told("subject find --json", "900.100.001-00\n").json
+    found = run_with_cpf("subject find --json", "900.100.001-00\n").json
     assert [(one["mode"], one["subject"], one["uf"]) for one in found["cache"]] == [
         ("test", "rural_producer", "SP")
     ]
     assert (found["requests"], found["receipts"], found["recorded_answers"]) == ([], [], [])
 
 
-def test_erase_shows_first_then_erases_and_says_so_in_the_log(kept: Shell) -> None:
-    assert "Nada foi apagado" in told("subject erase --dry-run").out
-    assert "--yes" in told("subject erase", code=1).err
-    assert len(told("subject find --json").json["cache"]) == 1
+def test_erase_lists_then_erases_and_is_in_the_audit_log(kept: Shell) -> None:
+    assert "Nada foi apagado" in run_with_cpf("subject erase --dry-run").out
+    assert "--yes" in run_with_cpf("subject erase", code=1).err
+    assert len(run_with_cpf("subject find --json").json["cache"]) == 1
 
-    assert "Apagado: cache 1," in told("subject erase --yes").out
-    after = told("subject find --json").json
+    assert "Apagado: cache 1," in run_with_cpf("subject erase --yes").out
+    after = run_with_cpf("subject find --json").json
     assert after["cache"] == []
     assert len(after["erased_before_at"]) == 2, "it began and it ended"
     with kept.desk() as desk:
@@ -75,10 +75,10 @@ def test_erase_shows_first_then_erases_and_says_so_in_the_log(kept: Shell) -> No
     assert begun.target != document_hash(kept.home.pepper(), CPF).hex()
 
 
-def test_who_hangs_up_on_the_list_does_not_keep_it_from_being_done(
+def test_a_closed_pipe_does_not_prevent_the_erasure(
     kept: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `| head` does."""
+    """The pipe is closed, as by `| head`."""
 
     def hung_up(*of: object) -> None:
         raise BrokenPipeError
@@ -86,48 +86,51 @@ def test_who_hangs_up_on_the_list_does_not_keep_it_from_being_done(
     with monkeypatch.context() as patch:
         patch.setattr("balcao.cli.subject.show", hung_up)
         CliRunner().invoke(app, ["subject", "erase", "--yes"], input=f"{CPF}\n")
-    assert told("subject find --json").json["cache"] == []
+    assert run_with_cpf("subject find --json").json["cache"] == []
 
 
 def test_a_cpf_as_an_argument_is_refused_and_not_repeated(kept: Shell) -> None:
     for command in ("find", "erase"):
-        said = told(f"subject {command} {CPF}", code=1)
-        assert "histórico" in said.err
+        result = run_with_cpf(f"subject {command} {CPF}", code=1)
+        assert "histórico" in result.err
 
 
-def test_what_is_no_cpf_is_refused_and_not_repeated(kept: Shell) -> None:
-    said = told("subject find", "90010000101\n", code=1)
-    assert "90010000101" not in said.err
-    assert "não é um CPF válido" in said.err
+def test_an_invalid_cpf_is_refused_and_not_repeated(kept: Shell) -> None:
+    result = run_with_cpf("subject find", "90010000101\n", code=1)
+    assert "90010000101" not in result.err
+    assert "não é um CPF válido" in result.err
 
 
-def test_backups_of_before_are_named_with_their_last_day(kept: Shell, tmp_path: Path) -> None:
+def test_older_backups_are_listed_with_their_last_day(kept: Shell, tmp_path: Path) -> None:
     kept("backup create")
-    said = told("subject erase --yes").out
-    assert "Cópias de segurança de antes de agora: 1; a última delas sai até" in said
-    assert "subject erase" in said
+    result = run_with_cpf("subject erase --yes").out
+    assert "Cópias de segurança de antes de agora: 1; a última delas sai até" in result
+    assert "subject erase" in result
 
 
-def test_what_was_left_of_before_is_named(
+def test_older_copies_are_listed(
     kept: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By a restoration, and by a move to PostgreSQL: `erase` does not reach either."""
+    """Copies of a restore and of a move to PostgreSQL, which `erase` does not reach."""
     kept("backup create")
     (backup,) = (kept.path / "backups").glob("*.tar")
     kept(f"backup restore {backup} --replace")
     (aside,) = kept.path.glob("before-restore-*")
     damaged = kept.path / "cache.damaged"
     damaged.write_bytes(b"")
-    assert told("subject find --json").json["backups"]["left_behind"] == [str(aside), str(damaged)]
-    said = told("subject erase --yes").out
-    assert all(f"até que você os apague: {path}" in said for path in (aside, damaged))
+    assert run_with_cpf("subject find --json").json["backups"]["left_behind"] == [
+        str(aside),
+        str(damaged),
+    ]
+    result = run_with_cpf("subject erase --yes").out
+    assert all(f"até que você os apague: {path}" in result for path in (aside, damaged))
     damaged.unlink()
 
     address = postgres.server().new_database()
     try:
         kept(f"storage move --to {address} --final")
         monkeypatch.setenv("BALCAO_DATABASE", address)
-        left = told("subject find --json").json["backups"]["left_behind"]
+        left = run_with_cpf("subject find --json").json["backups"]["left_behind"]
     finally:
         postgres.server().drop_database(address)
     assert left == [

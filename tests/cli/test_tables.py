@@ -1,4 +1,4 @@
-"""Tables of the command line, in terminals of any width: no word is cut."""
+"""Tables on terminals of any width, without broken words."""
 
 import pytest
 from hypothesis import given
@@ -17,19 +17,19 @@ WORDS = {word for row in [COLUMNS, *ROWS] for cell in row for word in cell.split
 
 
 @pytest.mark.parametrize("width", [200, 90, 80, 60, 20])
-def test_no_word_is_cut_however_narrow(
+def test_no_word_is_broken_on_narrow_terminals(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
 ) -> None:
     monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", width)
     print_table(COLUMNS, ROWS, numbers=("Nº", "Créditos"), total=("", "Total", "", "", "9.985"))
-    said = capsys.readouterr().out
-    assert set(said.replace(":", " ").split()) >= WORDS | {"Total", "9.985"}
-    assert "…" not in said
+    result = capsys.readouterr().out
+    assert set(result.replace(":", " ").split()) >= WORDS | {"Total", "9.985"}
+    assert "…" not in result
     if width >= 60:
-        assert max(map(len, said.splitlines())) <= width
+        assert max(map(len, result.splitlines())) <= width
 
 
-def test_a_row_is_a_list_where_no_table_fits(
+def test_rows_are_lists_on_terminals_too_narrow(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", 40)
@@ -53,7 +53,7 @@ columns = st.lists(
 
 
 @given(columns, st.integers(0, 200))
-def test_columns_share_the_room(wanted: list[tuple[int, int]], room: int) -> None:
+def test_columns_share_the_width(wanted: list[tuple[int, int]], room: int) -> None:
     natural, least = [most for most, _ in wanted], [few for _, few in wanted]
     widths = fit(natural, least, room)
     if widths is None:
@@ -63,11 +63,11 @@ def test_columns_share_the_room(wanted: list[tuple[int, int]], room: int) -> Non
     assert all(
         few <= width <= most for few, width, most in zip(least, widths, natural, strict=True)
     )
-    # Nobody goes short while there is room left.
+    # No column is shortened while space is left.
     assert widths == natural or room - sum(widths) < len(widths)
 
 
-def test_addresses_fold_behind_signs(
+def test_addresses_break_after_punctuation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, name = "/app/operador/contas/{account_id:int}/chaves", "balcao.web.operator.keys:show"
@@ -75,20 +75,20 @@ def test_addresses_fold_behind_signs(
     for width, lines in ((80, 3), (60, 5)):
         monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", width)
         print_table(("Endereço", "Função"), [(path, name)], foldable=("Endereço", "Função"))
-        said = capsys.readouterr().out.splitlines()
-        assert max(map(len, said)) <= width
-        assert len(list(filter(str.strip, said))) <= lines
-        assert not any(line.endswith(" ") for line in said)
+        result = capsys.readouterr().out.splitlines()
+        assert max(map(len, result)) <= width
+        assert len(list(filter(str.strip, result))) <= lines
+        assert not any(line.endswith(" ") for line in result)
 
 
-def test_a_row_is_a_line_where_no_terminal_reads(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_row_is_one_line_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     long = "palavra " * 100
     print_table(COLUMNS, [("1", long.strip(), "x", "y", "2")], numbers=("Nº",))
     assert sum("palavra" in line for line in capsys.readouterr().out.splitlines()) == 1
 
 
-def test_what_commands_list_fits_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of long values, with their heads: no row falls apart into a list."""
+def test_tables_of_commands_fit_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables with long values fit with their titles, and do not become lists."""
     name = "Contabilidade-Exemplo-do-Sul"
     shell(f"account create {name} --plan pre_pago --test")
     shell(
@@ -108,7 +108,7 @@ def test_what_commands_list_fits_a_terminal(shell: Shell, monkeypatch: pytest.Mo
         ("config show", "Origem"),
         ("source list", "Ligada"),
     ):
-        said = shell(line).out.splitlines()
-        assert max(map(len, said)) <= 80, line
-        assert any(head in each and "Nome:" not in each for each in said), line
-        assert not any(each.startswith(f"{head}:") for each in said), line
+        result = shell(line).out.splitlines()
+        assert max(map(len, result)) <= 80, line
+        assert any(head in each and "Nome:" not in each for each in result), line
+        assert not any(each.startswith(f"{head}:") for each in result), line

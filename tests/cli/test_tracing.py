@@ -1,4 +1,4 @@
-"""`balcao serve` with traces on: a process of its own, a collector beside it or none."""
+"""`balcao serve` with traces, with and without a collector."""
 
 import os
 import socket
@@ -24,8 +24,8 @@ from tests.records import company, sintegra
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
 
-# Without a bound of ours the service would wait 30 s for a collector that hangs, and with it 5 s.
-ENDS_WITHIN_SECONDS = 120  # of the 600 that the collector would be waited for
+# Without our limit the service would wait 30 s for a hanging collector, with it 5 s.
+ENDS_WITHIN_SECONDS = 120  # of the 600 that the collector would block
 
 
 @pytest.fixture(autouse=True)
@@ -36,17 +36,15 @@ def _traces_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_OTEL", "true")
 
 
-def test_a_lookup_is_seen_as_a_trace(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Online by the second source, from the cache, and refused; parents from the caller's ERP."""
+def test_a_lookup_is_a_trace(shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Online from the second source, cached, and refused; with parents of the caller's ERP."""
     with collecting() as collector, simulating(tmp_path, free_port()) as there:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.base)
         infosimples = "BALCAO_INFOSIMPLES__"
         for name, value in exports(there.out).items():
             if name.startswith(infosimples):
                 monkeypatch.setenv(name, value)
-        # Nobody listens there: a call that may be, and is, tried twice.
+        # No server there: the call is retried once.
         monkeypatch.setenv("BALCAO_CNPJA__URL", f"http://127.0.0.1:{free_port()}/cnpja")
         monkeypatch.setenv("BALCAO_CNPJA__KEY", "chave-da-cnpja")
         with serving(shell.path, free_port()) as server:
@@ -85,7 +83,7 @@ def test_a_lookup_is_seen_as_a_trace(
     assert "tracing.trouble" not in server.err
 
 
-def test_a_collector_that_is_away_is_no_trouble_to_callers(
+def test_a_missing_collector_does_not_affect_callers(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     away = f"http://127.0.0.1:{free_port()}/token-do-coletor"
@@ -97,7 +95,7 @@ def test_a_collector_that_is_away_is_no_trouble_to_callers(
         server.wait_until_it_answers()
         key = keys_in(server.out)["pos-pago"]
         with httpx2.Client(base_url=server.base, headers={"x-api-key": key}) as client:
-            for _ in range(40):  # many more spans than the queue takes
+            for _ in range(40):  # many more spans than the queue holds
                 assert client.get(company()).status_code == 200
         deadline = time.monotonic() + PATIENCE_SECONDS
         while "tracing.trouble" not in server.err:
@@ -109,7 +107,7 @@ def test_a_collector_that_is_away_is_no_trouble_to_callers(
     assert "Traceback" not in server.err
 
 
-def test_a_collector_that_hangs_does_not_keep_the_service_from_ending(
+def test_a_hanging_collector_does_not_delay_the_stop(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -127,7 +125,7 @@ def test_a_collector_that_hangs_does_not_keep_the_service_from_ending(
             assert time.monotonic() - asked_to_end < ENDS_WITHIN_SECONDS
 
 
-def test_without_the_extra_it_is_said_what_to_install(
+def test_without_the_extra_the_installation_is_explained(
     fresh: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
@@ -135,10 +133,10 @@ def test_without_the_extra_it_is_said_what_to_install(
     for name in [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    said = fresh("serve", code=1)
-    assert said.err.startswith("erro: BALCAO_OTEL está ligada, mas o OpenTelemetry não está")
-    assert "make install-otel" in said.err
-    assert "requirements-otel.lock" in said.err
+    result = fresh("serve", code=1)
+    assert result.err.startswith("erro: BALCAO_OTEL está ligada, mas o OpenTelemetry não está")
+    assert "make install-otel" in result.err
+    assert "requirements-otel.lock" in result.err
     assert not fresh.path.exists()
 
 
@@ -150,13 +148,13 @@ def test_without_the_extra_it_is_said_what_to_install(
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "segredo@coletor:4317", "deve começar com http://"),
     ],
 )
-def test_what_cannot_be_sent_stops_the_start(
+def test_invalid_settings_of_traces_stop_the_start(
     name: str, value: str, expected: str, fresh: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
     monkeypatch.setenv(name, value)
-    said = fresh("serve", code=1)
-    assert said.err.startswith("erro: ")
-    assert expected in " ".join(said.err.split())
-    assert "segredo" not in said.err
+    result = fresh("serve", code=1)
+    assert result.err.startswith("erro: ")
+    assert expected in " ".join(result.err.split())
+    assert "segredo" not in result.err
     assert not fresh.path.exists()

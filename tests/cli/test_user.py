@@ -1,4 +1,4 @@
-"""`balcao user`, and the links by which people come in."""
+"""`balcao user`, and links to sign in."""
 
 import asyncio
 import re
@@ -38,7 +38,7 @@ def token_in(out: str) -> str:
 
 
 def claim(shell: Shell, token: str) -> None:
-    """What the page of the link does."""
+    """Use the link, as its page does."""
     with shell.desk() as desk:
         work = desk.people.claim_link(token_digest(token), "a hash", 1)
         assert asyncio.run(work) is not None
@@ -49,13 +49,13 @@ def log(shell: Shell) -> list[AuditEntry]:
         return list(desk.people.audit(100))[::-1]
 
 
-def test_a_user_is_made_and_their_link_stands_alone_on_stdout(shell: Shell) -> None:
-    said = shell(ANA)
-    token = token_in(said.out)
-    assert token not in said.err
-    assert said.err.startswith("Usuário 1 criado.")
-    assert "72 horas" in said.err
-    assert "o do serviço nesta máquina" in said.err
+def test_a_user_is_created_and_stdout_has_only_the_link(shell: Shell) -> None:
+    result = shell(ANA)
+    token = token_in(result.out)
+    assert token not in result.err
+    assert result.err.startswith("Usuário 1 criado.")
+    assert "72 horas" in result.err
+    assert "o do serviço nesta máquina" in result.err
     with shell.desk() as desk:
         link = desk.people.link(token_digest(token), 0)
     assert link is not None
@@ -87,20 +87,20 @@ def test_a_user_as_json(shell: Shell) -> None:
 def test_links_begin_with_the_public_address(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_PUBLIC_URL", "https://balcao.exemplo.com.br/")
     assert Settings().public_url
-    said = shell(OLGA)
-    assert said.out.startswith("https://balcao.exemplo.com.br/app/convite/")
-    assert "BALCAO_PUBLIC_URL" not in said.err
+    result = shell(OLGA)
+    assert result.out.startswith("https://balcao.exemplo.com.br/app/convite/")
+    assert "BALCAO_PUBLIC_URL" not in result.err
 
 
-def test_else_with_the_one_at_which_the_service_listens(
+def test_otherwise_with_the_address_of_the_service(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which may be another than the settings of this terminal say."""
+    """It may differ from the settings of this terminal."""
     at = "http://127.0.0.1:8765"
     monkeypatch.setattr("balcao.examination.service.running_address", lambda settings, home: at)
-    said = shell(OLGA)
-    assert said.out.startswith(f"{at}/app/convite/")
-    assert "BALCAO_PUBLIC_URL" in said.err
+    result = shell(OLGA)
+    assert result.out.startswith(f"{at}/app/convite/")
+    assert "BALCAO_PUBLIC_URL" in result.err
 
 
 def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:
@@ -120,7 +120,7 @@ def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("user create ana --name Ana --operator", "não é um endereço de e-mail"),
         ("user create a@b.co --name ' ' --operator", "caracteres visíveis"),
@@ -131,8 +131,8 @@ def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:
         ("user create a@b.co --name Ana --account acme --role operador", "consultor, gestor, "),
     ],
 )
-def test_wrong_usage_is_refused(shell: Shell, line: str, said: str) -> None:
-    assert said in shell(line, code=2).err
+def test_wrong_usage_is_refused(shell: Shell, line: str, expected: str) -> None:
+    assert expected in shell(line, code=2).err
     assert shell("user list --json").json == []
 
 
@@ -146,18 +146,18 @@ def test_wrong_usage_is_refused(shell: Shell, line: str, said: str) -> None:
         ("manager", "manager"),
     ],
 )
-def test_roles_are_taken_in_portuguese_and_in_english(shell: Shell, role: str, meant: str) -> None:
+def test_roles_in_portuguese_and_in_english(shell: Shell, role: str, meant: str) -> None:
     assert shell("user list").out.startswith("Nenhum usuário. Crie um: ")
     line = f"user create ana@acme.com.br --name Ana --account acme --role {role} --json"
     assert shell(line).json["role"] == meant
 
 
-def test_an_address_is_given_once(shell: Shell) -> None:
+def test_an_email_is_unique(shell: Shell) -> None:
     shell(ANA)
-    said = shell("user create ANA@acme.com.br --name Outra --operator", code=1)
-    assert said.err.startswith("erro: Já existe um usuário com esse e-mail.")
-    assert "acme.com" not in said.err.casefold()
-    assert said.out == ""
+    result = shell("user create ANA@acme.com.br --name Outra --operator", code=1)
+    assert result.err.startswith("erro: Já existe um usuário com esse e-mail.")
+    assert "acme.com" not in result.err.casefold()
+    assert result.out == ""
 
 
 def test_a_new_link_voids_the_old_one(shell: Shell) -> None:
@@ -171,14 +171,14 @@ def test_a_new_link_voids_the_old_one(shell: Shell) -> None:
     assert LINK.fullmatch(shell("user link 1 --json").json["link"] + "\n")
 
 
-def test_somebody_unknown_is_not_repeated(shell: Shell) -> None:
+def test_an_unknown_user_is_not_repeated(shell: Shell) -> None:
     for command in ("link", "suspend", "resume", "reset-totp"):
-        said = shell(f"user {command} segredo@exemplo.com.br", code=1)
-        assert said.err.startswith("erro: Não há usuário com esse e-mail ou número.")
-        assert "segredo" not in said.err
+        result = shell(f"user {command} segredo@exemplo.com.br", code=1)
+        assert result.err.startswith("erro: Não há usuário com esse e-mail ou número.")
+        assert "segredo" not in result.err
 
 
-def test_a_suspended_user_gets_no_link_until_they_are_back(shell: Shell) -> None:
+def test_a_suspended_user_gets_no_link(shell: Shell) -> None:
     shell(ANA)
     assert "user resume 1" in shell("user suspend ana@acme.com.br").out
     assert "suspenso em" in shell("user list").out
@@ -191,9 +191,9 @@ def test_a_suspended_user_gets_no_link_until_they_are_back(shell: Shell) -> None
 
 def test_the_last_operator_cannot_be_suspended(shell: Shell) -> None:
     claim(shell, token_in(shell(OLGA).out))
-    said = shell("user suspend 1", code=1)
-    assert said.err.startswith("erro: Esse é o último operador que consegue entrar")
-    assert "user create EMAIL --name NOME --operator" in said.err
+    result = shell("user suspend 1", code=1)
+    assert result.err.startswith("erro: Esse é o último operador que consegue entrar")
+    assert "user create EMAIL --name NOME --operator" in result.err
     claim(shell, token_in(shell(OLGA.replace("olga", "rui")).out))
     shell("user suspend 1")
 
@@ -210,7 +210,7 @@ def test_a_lost_second_factor_is_turned_off(shell: Shell) -> None:
     assert shell("user reset-totp 1 --json").json["has_totp"] is False
 
 
-def test_what_is_done_at_the_terminal_is_logged_without_addresses(shell: Shell) -> None:
+def test_actions_at_the_terminal_are_logged_without_addresses(shell: Shell) -> None:
     shell(ANA)
     shell("user suspend 1")
     shell("key create acme --name ERP")
@@ -236,10 +236,10 @@ def test_what_is_done_at_the_terminal_is_logged_without_addresses(shell: Shell) 
     }
 
 
-# Tokens, and the first operator.
+# Tokens and the first operator
 
 
-def test_a_token_is_256_bits_and_its_digest_tells_nothing_of_it() -> None:
+def test_a_token_has_256_bits_and_a_digest_that_does_not_reveal_it() -> None:
     tokens = {new_token() for _ in range(100)}
     assert len(tokens) == 100
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{43}", token) for token in tokens)
@@ -267,19 +267,19 @@ def test_the_first_operators_link_is_made_while_there_is_no_operator(shell: Shel
 def test_no_command_repeats_a_token(shell: Shell) -> None:
     token = token_in(shell(ANA).out)
     for line in ("user list", "user list --json", "account show acme --json", "doctor --json"):
-        said = shell(line)
-        assert token not in said.out + said.err
+        result = shell(line)
+        assert token not in result.out + result.err
     assert token.encode() not in shell.home.desk.read_bytes()
 
 
-def test_an_operator_at_the_machine_opens_the_application(shell: Shell) -> None:
+def test_an_operator_gets_a_link_on_the_terminal(shell: Shell) -> None:
     shell(ANA)
-    assert "user create" in shell("open", code=1).err  # Ana is none
+    assert "user create" in shell("open", code=1).err  # Ana is no operator
     shell(OLGA)
-    said = shell("open")
-    token = said.out.strip().rpartition("/")[2]
-    assert said.out.startswith("http://127.0.0.1:8000/app/convite/")
-    assert token not in said.err
+    result = shell("open")
+    token = result.out.strip().rpartition("/")[2]
+    assert result.out.startswith("http://127.0.0.1:8000/app/convite/")
+    assert token not in result.err
     ticket = open_ticket(Seal(shell.home.pepper()), token, system_now_ms())
     assert ticket is not None
     assert ticket.user_id == 2

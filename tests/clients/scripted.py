@@ -1,4 +1,4 @@
-"""A server that plays what it is told to, and remembers what it was asked."""
+"""A server with scripted responses that records its requests."""
 
 import json
 import socket
@@ -11,8 +11,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request: its line, and its headers by their names in lower case."""
+class RecordedRequest:
+    """A recorded request; names of headers are in lower case."""
 
     method: str
     target: str
@@ -21,40 +21,39 @@ class Asked:
 
 
 @dataclass
-class Play:
-    """The answers to come, in turn, and the requests that came.
+class Script:
+    """The responses to send, in order, and the received requests.
 
-    An answer has `status`, `headers` and `body` (JSON) or `text`; `cut` ends the connection without
-    one, `half` in the middle of it, and `silent` leaves the request without any for as long as the
-    client waits.
+    A response has `status`, `headers` and `body` (JSON) or `text`. `cut` closes the connection
+    without a response, `half` in the middle of one; `silent` sends none while the client waits.
     """
 
     answers: Sequence[Mapping[str, Any]]
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[RecordedRequest] = field(default_factory=list)
 
 
-class _Stage(ThreadingHTTPServer):
+class _ScriptedServer(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, plays: Mapping[str, Play]) -> None:
-        super().__init__(("127.0.0.1", 0), _Actor)
-        self.plays = plays
+    def __init__(self, scripts: Mapping[str, Script]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.scripts = scripts
         self.over = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Connections that clients gave up are no news."""
+        """Ignore connections that clients have closed."""
 
 
-class _Actor(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Stage
+    server: _ScriptedServer
 
     def _answer(self) -> None:
         _, name, rest = self.path.split("/", 2)
-        play = self.server.plays[name]
+        play = self.server.scripts[name]
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {key.lower(): value for key, value in self.headers.items()}
-        play.asked.append(Asked(self.command, f"/{rest}", headers, content))
+        play.asked.append(RecordedRequest(self.command, f"/{rest}", headers, content))
         turn = len(play.asked) - 1
         later: Mapping[str, Any] = {"status": 599}
         answer = play.answers[turn] if turn < len(play.answers) else later
@@ -83,10 +82,10 @@ class _Actor(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def stage(plays: Mapping[str, Play]) -> Iterator[str]:
-    """The address of a server that plays each of them below a path of its own name."""
-    server = _Stage(plays)
-    # The default looks for the end twice a second only.
+def serve_scripts(scripts: Mapping[str, Script]) -> Iterator[str]:
+    """Yield the address of a server with one script per first path segment."""
+    server = _ScriptedServer(scripts)
+    # The default checks for the end only twice a second.
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

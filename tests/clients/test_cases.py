@@ -1,4 +1,4 @@
-"""Both clients do what `clients/cases.json` says, against a server that plays it."""
+"""Both clients behave as in `clients/cases.json`, against a scripted server."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from tools.generate_clients import CLIENTS
 
 from balcao_client import Answer, Balcao, BalcaoAsync, BalcaoError
 from tests.clients import interpreters
-from tests.clients.scripted import Asked, Play, stage
+from tests.clients.scripted import RecordedRequest, Script, serve_scripts
 
 Case = Mapping[str, Any]
 Outcome = Mapping[str, Any]
@@ -21,12 +21,12 @@ CASES: Mapping[str, Case] = {case["name"]: case for case in SHARED["cases"]}
 each = pytest.mark.parametrize("name", CASES)
 
 
-def plays() -> Mapping[str, Play]:
-    return {name: Play(case["answers"]) for name, case in CASES.items()}
+def scripts() -> Mapping[str, Script]:
+    return {name: Script(case["answers"]) for name, case in CASES.items()}
 
 
-def compare(case: Case, outcome: Outcome, asked: Sequence[Asked]) -> None:
-    """What the caller got, and what the server was asked for it."""
+def compare(case: Case, outcome: Outcome, asked: Sequence[RecordedRequest]) -> None:
+    """Compare the caller's outcome and the server's requests with the case."""
     assert outcome["waits"] == case["waits"]
     for kind in ("answer", "error"):
         assert (kind in outcome) == (kind in case), outcome
@@ -46,7 +46,7 @@ def compare(case: Case, outcome: Outcome, asked: Sequence[Asked]) -> None:
         } == {json.dumps(case["content"])}
 
 
-def test_no_case_is_without_an_end() -> None:
+def test_every_case_has_one_outcome() -> None:
     for case in CASES.values():
         assert ("answer" in case) != ("error" in case), case["name"]
         assert len(case["asked"]) == len(case["answers"]), case["name"]
@@ -62,7 +62,7 @@ def arguments_of(case: Case) -> Mapping[str, Any]:
     return given
 
 
-def told(answer: Answer[Any]) -> Mapping[str, Any]:
+def answer_fields(answer: Answer[Any]) -> Mapping[str, Any]:
     body = answer.body.decode() if isinstance(answer.body, bytes) else answer.body
     return {
         "body": body,
@@ -73,7 +73,7 @@ def told(answer: Answer[Any]) -> Mapping[str, Any]:
     }
 
 
-def failed(error: BalcaoError) -> Mapping[str, Any]:
+def error_fields(error: BalcaoError) -> Mapping[str, Any]:
     fields = ("code", "message", "status", "request_id", "credits", "retry_after", "body")
     return {field: getattr(error, field) for field in fields}
 
@@ -81,27 +81,27 @@ def failed(error: BalcaoError) -> Mapping[str, Any]:
 @each
 def test_the_python_client(name: str) -> None:
     case, waits = CASES[name], list[float]()
-    with stage({name: (play := Play(case["answers"]))}) as base:
+    with serve_scripts({name: (play := Script(case["answers"]))}) as base:
         seconds = case.get("timeout_seconds", 30)
         with Balcao(f"{base}/{name}/", "chave", timeout_seconds=seconds, sleep=waits.append) as it:
             try:
                 for _ in range(case.get("times", 1) - 1):
                     getattr(it, case["operation"])(**arguments_of(case))
                 answer = getattr(it, case["operation"])(**arguments_of(case))
-                outcome = {"waits": waits, "answer": told(answer)}
+                outcome = {"waits": waits, "answer": answer_fields(answer)}
             except BalcaoError as error:
-                outcome = {"waits": waits, "error": failed(error)}
+                outcome = {"waits": waits, "error": error_fields(error)}
     compare(case, outcome, play.asked)
 
 
 @each
-def test_the_python_client_that_is_awaited(name: str) -> None:
+def test_the_async_python_client(name: str) -> None:
     case, waits = CASES[name], list[float]()
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
-    async def story(base: str) -> Outcome:
+    async def run_case(base: str) -> Outcome:
         seconds = case.get("timeout_seconds", 30)
         async with BalcaoAsync(
             f"{base}/{name}", "chave", timeout_seconds=seconds, sleep=sleep
@@ -110,12 +110,12 @@ def test_the_python_client_that_is_awaited(name: str) -> None:
                 for _ in range(case.get("times", 1) - 1):
                     await getattr(it, case["operation"])(**arguments_of(case))
                 answer = await getattr(it, case["operation"])(**arguments_of(case))
-                return {"waits": waits, "answer": told(answer)}
+                return {"waits": waits, "answer": answer_fields(answer)}
             except BalcaoError as error:
-                return {"waits": waits, "error": failed(error)}
+                return {"waits": waits, "error": error_fields(error)}
 
-    with stage({name: (play := Play(case["answers"]))}) as base:
-        outcome = asyncio.run(story(base))
+    with serve_scripts({name: (play := Script(case["answers"]))}) as base:
+        outcome = asyncio.run(run_case(base))
     compare(case, outcome, play.asked)
 
 
@@ -123,10 +123,10 @@ def test_the_python_client_that_is_awaited(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def typescript() -> tuple[Mapping[str, Any], Mapping[str, Play]]:
-    """What its driver said of all cases, and what it asked."""
-    script, played = CLIENTS / "typescript" / "test" / "cases.ts", plays()
-    with stage(played) as base:
+def typescript() -> tuple[Mapping[str, Any], Mapping[str, Script]]:
+    """Run all cases with the TypeScript client; return the outcomes and the requests."""
+    script, recorded = CLIENTS / "typescript" / "test" / "cases.ts", scripts()
+    with serve_scripts(recorded) as base:
         done = subprocess.run(
             [interpreters.node(), str(script), base],
             input=json.dumps(SHARED).encode(),
@@ -135,19 +135,19 @@ def typescript() -> tuple[Mapping[str, Any], Mapping[str, Play]]:
             timeout=120,
         )
     assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout), played
+    return json.loads(done.stdout), recorded
 
 
 @each
 def test_the_typescript_client(
-    name: str, typescript: tuple[Mapping[str, Any], Mapping[str, Play]]
+    name: str, typescript: tuple[Mapping[str, Any], Mapping[str, Script]]
 ) -> None:
-    said, played = typescript
-    compare(CASES[name], said["outcomes"][name], played[name].asked)
+    result, recorded = typescript
+    compare(CASES[name], result["outcomes"][name], recorded[name].asked)
 
 
-def test_nobody_gives_up_before_the_sources(
-    typescript: tuple[Mapping[str, Any], Mapping[str, Play]],
+def test_timeouts_exceed_those_of_sources(
+    typescript: tuple[Mapping[str, Any], Mapping[str, Script]],
 ) -> None:
     least = SHARED["timeout_seconds_min"]
     assert typescript[0]["timeout_seconds"] >= least

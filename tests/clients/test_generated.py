@@ -1,4 +1,4 @@
-"""What is generated of the clients is what the OpenAPI document says now, and all of it."""
+"""The generated parts of the clients match the current OpenAPI document."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,7 @@ GENERATED = generate_clients.generated()
 
 
 @pytest.mark.parametrize("file", GENERATED, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_what_is_committed_is_what_is_generated(file: Path) -> None:
+def test_committed_files_are_up_to_date(file: Path) -> None:
     assert file.read_text("utf-8") == GENERATED[file], (
         "the API has changed: run `.venv/bin/python -m tools.generate_clients`"
     )
@@ -27,7 +27,7 @@ def test_every_operation_for_callers_has_a_method() -> None:
         operation["operationId"]
         for path, operations in document(__version__)["paths"].items()
         for operation in operations.values()
-        if not path.startswith("/compat/")  # who asks there has a client
+        if not path.startswith("/compat/")  # for clients of other services
     }
     assert {"livez", "readyz", "metrics"} <= named
     script = (generate_clients.CLIENTS / "typescript" / "src" / "client.ts").read_text("utf-8")
@@ -38,7 +38,7 @@ def test_every_operation_for_callers_has_a_method() -> None:
 
 
 def test_clients_wait_longer_than_the_sources_are_given() -> None:
-    """Contract 6.4: an answer that is paid for arrives."""
+    """Contract 6.4: clients receive the answers that they pay for."""
     deadline = Settings.model_fields["source_deadline_seconds"].default
     assert deadline + 2 <= runtime.TIMEOUT_SECONDS
     script = (generate_clients.CLIENTS / "typescript" / "src" / "runtime.ts").read_text("utf-8")

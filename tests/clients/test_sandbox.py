@@ -1,4 +1,4 @@
-"""Our own clients read the sandbox: every operation, a negative result, an error."""
+"""Our clients read every operation, a negative result and an error of the sandbox."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.clients import interpreters
 
 
 def read(command: Sequence[str], server: Server) -> Sequence[str]:
-    """The lines that a client's program prints."""
+    """Return the lines that a client's program prints."""
     key = keys_in(server.out)["pre-pago"]
     done = subprocess.run(
         command,

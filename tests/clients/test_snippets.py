@@ -1,4 +1,4 @@
-"""The snippets that pages show are programs that work: run as a reader runs them."""
+"""The snippets on pages work as programs; they are run as by a reader."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from bench import snippets
 from balcao.web.kit.snippets import ADDRESS, KEY, SNIPPETS, for_reader, written
 from tests.cli.shell import Server, keys_in
 from tests.clients import interpreters
-from tests.clients.scripted import Play, stage
+from tests.clients.scripted import Script, serve_scripts
 
 PROGRAMS = {
     "curl": lambda: [interpreters.program("sh")],
@@ -25,7 +25,7 @@ every = pytest.mark.parametrize("name", SNIPPETS)
 
 
 def command_of(name: str, folder: Path, address: str, key: str) -> Sequence[str]:
-    """The command that runs the snippet with the interpreter that is here."""
+    """Return the command that runs the snippet with the local interpreter."""
     for needed in {"curl": ("curl", "jq"), "apps-script": ("curl",)}.get(name, ()):
         interpreters.program(needed)
     interpreter = PROGRAMS[name]()
@@ -33,8 +33,10 @@ def command_of(name: str, folder: Path, address: str, key: str) -> Sequence[str]
 
 
 @ran_here
-def test_a_snippet_tells_the_documented_outcomes(name: str, server: Server, tmp_path: Path) -> None:
-    """Found, closed down, with letters, absent, refused, failed; and certificates."""
+def test_a_snippet_reports_the_documented_outcomes(
+    name: str, server: Server, tmp_path: Path
+) -> None:
+    """Found, closed down, with letters, absent, refused, failed; certificates."""
     key = keys_in(server.out)["pre-pago"]
     command = command_of(name, tmp_path, server.base, key)
     assert snippets.complaints(command) == []
@@ -55,13 +57,13 @@ def refused(status: int, code: str, **headers: str) -> Mapping[str, object]:
 
 
 @ran_here
-def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> None:
+def test_a_snippet_retries_by_the_contract(name: str, tmp_path: Path) -> None:
     """Contract 6.4: with the same key; with another one after a 503 that cost nothing.
 
     Where an earlier attempt may have been charged, the key is kept.
     """
     at_once = {"Retry-After": "0"}
-    play = Play(
+    play = Script(
         [
             refused(429, "LIMITE_EXCEDIDO", **at_once),
             refused(409, "OPERACAO_EM_ANDAMENTO", **at_once),
@@ -73,7 +75,7 @@ def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> No
             {"status": 200, "body": CERTIFICATE},
         ]
     )
-    with stage({"p": play}) as base:
+    with serve_scripts({"p": play}) as base:
         command = command_of(name, tmp_path, f"{base}/p", "chave")
         lines = snippets.output_of(command, "12ABC34501DE35")
 
@@ -91,13 +93,15 @@ def test_a_snippet_repeats_as_the_contract_says(name: str, tmp_path: Path) -> No
 
 
 @ran_here
-def test_a_snippet_gives_up_where_nothing_else_would_come(name: str, tmp_path: Path) -> None:
-    """402, a 409 whose result is gone and a wait of hours are told, not repeated."""
-    plays = {
-        "saldo": Play([refused(402, "SALDO_INSUFICIENTE"), refused(409, "RESULTADO_INDISPONIVEL")]),
-        "dia": Play([refused(429, "LIMITE_EXCEDIDO", **{"Retry-After": "7200"})] * 2),
+def test_a_snippet_gives_up_if_retries_are_useless(name: str, tmp_path: Path) -> None:
+    """402, a 409 without a stored result and a wait of hours are reported, not retried."""
+    scripts = {
+        "saldo": Script(
+            [refused(402, "SALDO_INSUFICIENTE"), refused(409, "RESULTADO_INDISPONIVEL")]
+        ),
+        "dia": Script([refused(429, "LIMITE_EXCEDIDO", **{"Retry-After": "7200"})] * 2),
     }
-    with stage(plays) as base:
+    with serve_scripts(scripts) as base:
         first = snippets.output_of(command_of(name, tmp_path / "1", f"{base}/saldo", "k"), "1")
         second = snippets.output_of(command_of(name, tmp_path / "2", f"{base}/dia", "k"), "1")
 
@@ -109,20 +113,20 @@ def test_a_snippet_gives_up_where_nothing_else_would_come(name: str, tmp_path: P
         "empresa: erro LIMITE_EXCEDIDO: não",
         "certidão federal: erro LIMITE_EXCEDIDO: não",
     ]
-    assert [len(play.asked) for play in plays.values()] == [2, 2]
+    assert [len(play.asked) for play in scripts.values()] == [2, 2]
 
 
 @ran_here
 def test_a_snippet_repeats_a_cut_connection_with_the_same_key(name: str, tmp_path: Path) -> None:
-    """Half an answer is none: it may have been charged, and is asked for again by its key."""
-    play = Play(
+    """A truncated response may have been charged: it is requested again with its key."""
+    play = Script(
         [
             {"status": 200, "body": FOUND, "half": True},
             {"status": 200, "body": FOUND},
             {"status": 200, "body": CERTIFICATE},
         ]
     )
-    with stage({"p": play}) as base:
+    with serve_scripts({"p": play}) as base:
         lines = snippets.output_of(command_of(name, tmp_path, f"{base}/p", "chave"), "1")
     assert lines[0] == "empresa: X (ATIVA)"
     assert len({each.headers["idempotency-key"] for each in play.asked[:2]}) == 1
@@ -132,7 +136,7 @@ def test_a_snippet_repeats_a_cut_connection_with_the_same_key(name: str, tmp_pat
 
 
 @every
-def test_placeholders_stand_once_in_each_file(name: str) -> None:
+def test_placeholders_occur_once_in_each_file(name: str) -> None:
     file = resources.files("balcao.web.kit.snippets") / "programs" / SNIPPETS[name].file
     text = file.read_text("utf-8")
     assert text.count(ADDRESS) == text.count(KEY) == 1
@@ -168,12 +172,12 @@ def test_the_readers_address_and_key_are_filled_in(name: str) -> None:
         ("apps-script", r'''CHAVE = "a\"'\\b#(c"'''),
     ],
 )
-def test_what_is_filled_in_stays_a_text(name: str, expected: str) -> None:
-    """Nothing of a key or an address becomes part of the program."""
+def test_filled_in_values_are_escaped(name: str, expected: str) -> None:
+    """Keys and addresses cannot inject code into the program."""
     assert expected in written(name, "http://h", "a\"'\\b#(c")
 
 
-def test_what_no_line_can_hold_is_refused() -> None:
+def test_control_characters_are_refused() -> None:
     with pytest.raises(ValueError, match="control"):
         written("python", "http://h\n", "k")
 

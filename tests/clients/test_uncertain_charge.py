@@ -1,6 +1,6 @@
-"""A fail-over as the Python client lives through it: what it asks for is paid for once.
+"""A database fail-over with the Python client: each lookup is charged once.
 
-The client's decisions (`conversation`) against the real service; only the database's answers to
+The client's decisions (`exchange`) run against the real service; only the database's replies to
 commits are lost.
 """
 
@@ -12,17 +12,17 @@ from typing import Any
 
 from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Change, Finish, Refusal
-from balcao_client.runtime import Call, Came, Lost, Sent, conversation
+from balcao_client.runtime import Call, NoResponse, Request, Response, exchange
 from tests.service import Service, open_service
 
 QUESTIONS = ("90010001000100", "90010008000121", "90010009000176", "90010010000109")
 
 
 class FailOver:
-    """The database of a house. `steps`: one per request; without a step all is well.
+    """A service's database with faults. `steps`: one per request; afterwards none fails.
 
-    `uncertain`: the last commit is kept, and its answer is lost. `nothing`: neither is it kept.
-    `away`: it cannot be reached. `cut`: the caller's connection breaks after the commit.
+    `uncertain`: the last commit is stored, its reply lost. `nothing`: it is not stored either.
+    `away`: the database is unreachable. `cut`: the client's connection breaks after the commit.
     """
 
     def __init__(self, house: Service) -> None:
@@ -53,22 +53,24 @@ class FailOver:
 
 
 def ask(house: Service, database: FailOver, cnpj: str, keys: "itertools.count[int]") -> Any:
-    """Ask one question as the client does; what it would wait for is over at once."""
-    call = Call("GET", "/consultas/v2/sintegra/{}", (cnpj,), {"uf": "SP"}, once=True)
-    story = conversation(call, house.client.key, lambda: f"tentativa-{next(keys)}")
-    step = next(story)
+    """Run one lookup with the client's logic, without waiting between attempts."""
+    call = Call("GET", "/consultas/v2/sintegra/{}", (cnpj,), {"uf": "SP"}, idempotent=True)
+    steps = exchange(call, house.client.key, lambda: f"tentativa-{next(keys)}")
+    step = next(steps)
     while True:
-        came: Came | Lost | None = None
-        if isinstance(step, Sent):
+        response: Response | NoResponse | None = None
+        if isinstance(step, Request):
             database.step = next(database.steps, "well")
             cut = database.step == "cut"
             headers = {name.replace("-", "_"): text for name, text in step.headers.items()}
             reply = house.get(step.target, None, **headers)
-            came = Lost("cut") if cut else Came(reply.status, reply.headers, reply.body)
+            response = (
+                NoResponse("cut") if cut else Response(reply.status, reply.headers, reply.body)
+            )
         else:
             house.run(house.until(lambda: not house.front.parts.releasing))
         try:
-            step = story.send(came)
+            step = steps.send(response)
         except StopIteration as end:
             return end.value
 

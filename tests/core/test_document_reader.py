@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.batches.files import FEDERAL, mapped
 
-from balcao.batches.columns import AskedRow
-from balcao.batches.names import is_known, loosely_document
+from balcao.batches.columns import ValidRow
+from balcao.batches.names import guess_role, is_known_name
 from balcao.batches.tables.contract import BOUNDS, TableRow
 from balcao.batches.tables.heading import find_heading
 from balcao.core.box import meant_by
@@ -220,8 +220,8 @@ _READERS: dict[str, Callable[[str], object]] = {
     "state": state_behind,
     "town": town_words,
     "name": indexed_words_of,
-    "column": is_known,
-    "role": loosely_document,
+    "column": is_known_name,
+    "role": guess_role,
     "heading": lambda text: find_heading([TableRow(1, (text,)), TableRow(2, ("Nome", text))]),
     "mark": mark_flaw,
     "CPF in a name": holds_cpf,
@@ -307,7 +307,7 @@ def everywhere(text: str, document: Cnpj | Cpf) -> None:
     assert document_of(text) == document  # forms, advice, filters
     assert meant_by(text).document == document  # the search box
     row = mapped(["documento", "data_nascimento"], FEDERAL).read(TableRow(2, (text, "01/01/1980")))
-    assert isinstance(row, AskedRow)
+    assert isinstance(row, ValidRow)
     assert row.document == document
 
 
@@ -333,7 +333,7 @@ def test_any_document_with_words_beside_it_is_read_as_itself(
 
 @_PATIENT
 @given(DOCUMENTS.filter(lambda each: each.text.isdigit()), st.integers(12, 16), st.booleans())
-def test_numbers_filled_up_with_zeros(document: Cnpj | Cpf, size: int, masked: bool) -> None:
+def test_numbers_padded_with_zeros(document: Cnpj | Cpf, size: int, masked: bool) -> None:
     text = document.text.zfill(size)
     reading = read(f"{text}.0" if masked else text)
     if reading.document is None:

@@ -1,4 +1,4 @@
-"""Kill the worker at any moment, open what it left behind, and hold it to its word."""
+"""Kill the worker at random instants and compare its database with what it acknowledged."""
 
 import os
 import random
@@ -21,9 +21,9 @@ from tests.crash.worker import RECEIPTS
 from tests.service import at_once
 
 ROOT = Path(__file__).parent.parent.parent
-FOR_EVER_MS = 1 << 52
+FOREVER_MS = 1 << 52
 
-# Most are killed while they work, some while they start or give holds back.
+# Some are killed while they start or release holds, most while they work.
 KILLED_AT_START = 0.2
 START_SECONDS_MAX = 0.4
 WORK_SECONDS_MAX = 0.5
@@ -31,7 +31,7 @@ WORK_SECONDS_MAX = 0.5
 
 @dataclass
 class Promises:
-    """Everything that was acknowledged, of all cycles."""
+    """Everything that was acknowledged in all cycles."""
 
     charged: dict[str, tuple[int, int]] = field(default_factory=dict)  # request: account, credits
     topped_up: dict[str, tuple[int, int]] = field(default_factory=dict)  # reason
@@ -42,7 +42,7 @@ class Promises:
         return len(self.charged) + len(self.topped_up) + len(self.keys) + len(self.receipts)
 
     def note(self, line: str) -> None:
-        """Take down one line of the worker."""
+        """Record one line of the worker's output."""
         kind, *words = line.split()
         if kind == "charged":
             account, request, credits = words
@@ -63,15 +63,15 @@ class Promises:
 
 @dataclass(frozen=True)
 class Cycle:
-    """What one kill left behind."""
+    """Result of one kill."""
 
     acknowledged: int
-    unasked: int  # charges that were made and that nobody was told of
-    given_back: int  # holds
+    unacknowledged: int  # committed charges that were not acknowledged
+    given_back: int  # released holds
 
 
 def prepare(database: Path) -> Promises:
-    """Four accounts: three rich ones and one that is often short of credits."""
+    """Create three accounts with many credits, and one that often lacks them."""
     desk = SqliteDesk(database)
     promises = Promises()
     for number, credits in enumerate((1_000_000, 1_000_000, 1_000_000, 5), start=1):
@@ -85,7 +85,7 @@ def prepare(database: Path) -> Promises:
 
 
 def kill_once(database: Path, name: str, promises: Promises, dice: random.Random) -> Cycle:
-    """One cycle: start a worker, kill it, compare. Raises AssertionError on a broken promise."""
+    """Start a worker, kill it, compare. Raises AssertionError if anything acknowledged is lost."""
     before = len(promises)
     with worker(database, name) as process:
         assert process.stdout is not None
@@ -100,8 +100,8 @@ def kill_once(database: Path, name: str, promises: Promises, dice: random.Random
         reader.join()
     for line in lines:
         promises.note(line)
-    given_back, unasked = inspect(database, promises)
-    return Cycle(len(promises) - before, unasked, given_back)
+    given_back, unacknowledged = inspect(database, promises)
+    return Cycle(len(promises) - before, unacknowledged, given_back)
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def worker(database: Path, name: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def collect(stream: IO[bytes]) -> tuple[list[str], threading.Thread]:
-    """Read lines as they come, until the end of the stream."""
+    """Collect the lines of a stream in a thread."""
     lines: list[str] = []
 
     def read() -> None:
@@ -144,24 +144,24 @@ def wait_for_first(lines: list[str], process: subprocess.Popen[bytes]) -> None:
 
 
 def inspect(database: Path, promises: Promises) -> tuple[int, int]:
-    """Open it as the next server would: holds given back, and charges nobody was told of."""
+    """Recover the database as a server would; return released holds, unacknowledged charges."""
     desk = SqliteDesk(database)
     try:
         given_back = desk.recover(time.time_ns() // 1_000_000)
-        unasked = compare(desk, promises)
+        unacknowledged = compare(desk, promises)
         compare_receipts(desk, promises, database.parent / RECEIPTS)
-        return given_back, unasked
+        return given_back, unacknowledged
     finally:
         desk.close()
 
 
 def compare_receipts(desk: SqliteDesk, promises: Promises, folder: Path) -> None:
-    """Acknowledged receipts are recorded, and no record names bytes that are not there."""
+    """Check that acknowledged receipts are recorded, and that recorded ones have their bytes."""
     for number, (account, digest) in promises.receipts.items():
         receipt = desk.receipt(number)
         assert receipt is not None, f"the acknowledged receipt {number} is gone"
         assert (receipt.account_id, receipt.digest) == (account, digest)
-    if not folder.is_dir():  # nobody stored bytes
+    if not folder.is_dir():  # no bytes were stored
         return
     for (named,) in desk._in_place.execute("SELECT DISTINCT digest FROM receipt").fetchall():
         file = folder / str(named)[:2] / str(named)
@@ -170,7 +170,7 @@ def compare_receipts(desk: SqliteDesk, promises: Promises, folder: Path) -> None
 
 
 def compare(desk: SqliteDesk, promises: Promises) -> int:
-    """Every promise against the books; the number of charges that nobody was told of."""
+    """Compare the promises with the ledger; return the number of unacknowledged charges."""
     books = desk.check()
     assert not books.complaints, books.complaints
     assert books.open_operations == 0, "a hold of the dead process was not given back"
@@ -180,7 +180,7 @@ def compare(desk: SqliteDesk, promises: Promises) -> int:
     for account in desk.accounts():
         number, balance = account.account_id, 0
         assert account.held_credits == 0
-        for entry in desk.entries(number, 0, FOR_EVER_MS):
+        for entry in desk.entries(number, 0, FOREVER_MS):
             balance += entry.credits
             if entry.request_id is not None:
                 assert entry.request_id not in charged, f"{entry.request_id} was charged twice"

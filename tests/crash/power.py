@@ -1,8 +1,8 @@
-"""A disk whose power can be cut: what was not synced is lost, or half there, or there.
+"""A simulated disk with power cuts, which lose any part of the writes since the last sync.
 
-A SIGKILL leaves the system's cache in place; a power cut does not. This is a layer under SQLite
-that remembers, beside the real files, what a real disk would surely hold: everything up to the
-last sync of each file. Of later writes a cut leaves any part, in any order.
+A SIGKILL leaves the system's page cache intact, a power cut does not. This SQLite VFS
+records, in addition to the real files, what a real disk would certainly contain: everything up to
+each file's last sync. Of later writes a cut keeps any part, in any order.
 """
 
 import random
@@ -18,8 +18,8 @@ SECTOR_BYTES = 512
 
 
 @dataclass
-class Platter:
-    """One file: what is surely on it, and the writes since."""
+class DiskFile:
+    """A file: its synced content, and the writes since the last sync."""
 
     synced: bytearray = field(default_factory=bytearray)
     pending: list[tuple[int, bytes]] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Platter:
         self.pending.clear()
 
     def after_a_cut(self, dice: random.Random) -> bytes:
-        """Some of the pending writes, whole or torn between sectors."""
+        """Return the content with some of the pending writes, whole or torn between sectors."""
         left = bytearray(self.synced)
         chance = dice.choice([0.0, 0.5, 0.9, 1.0])
         for offset, data in self.pending:
@@ -48,12 +48,12 @@ def put(content: bytearray, offset: int, data: bytes) -> None:
 
 
 class Disk(apsw.VFS):
-    """SQLite's way to files, watched. `at_any_instant` is called around every write and sync."""
+    """A VFS that records writes and syncs, and calls `at_any_instant` around each of them."""
 
     def __init__(self, below: str) -> None:
         super().__init__("watched", below, makedefault=True)
         self.below = below
-        self.platters: dict[str, Platter] = {}
+        self.disk_files: dict[str, DiskFile] = {}
         self.lock = threading.RLock()
         self.at_any_instant: Callable[[], None] = lambda: None
 
@@ -61,24 +61,24 @@ class Disk(apsw.VFS):
         file = WatchedFile(self.below, name, flags)
         file.disk = self
         path = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
-        file.platter = self.platters.setdefault(path, Platter())
+        file.disk_file = self.disk_files.setdefault(path, DiskFile())
         return file
 
     def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802 - SQLite's name
         super().xDelete(filename, syncdir)
         with self.lock:
-            self.platters.pop(filename, None)
+            self.disk_files.pop(filename, None)
 
     def cut(self, folder: Path, dice: random.Random) -> None:
-        """What is left of the files, written into another folder."""
+        """Write the files as a power cut leaves them into another folder."""
         with self.lock:
-            for path, platter in self.platters.items():
-                (folder / Path(path).name).write_bytes(platter.after_a_cut(dice))
+            for path, disk_file in self.disk_files.items():
+                (folder / Path(path).name).write_bytes(disk_file.after_a_cut(dice))
 
 
 class WatchedFile(apsw.VFSFile):
     disk: Disk
-    platter: Platter
+    disk_file: DiskFile
 
     def __init__(self, below: str, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
         super().__init__(below, name, flags)
@@ -87,25 +87,25 @@ class WatchedFile(apsw.VFSFile):
         with self.disk.lock:
             self.disk.at_any_instant()
             super().xWrite(data, offset)
-            self.platter.pending.append((offset, bytes(data)))
+            self.disk_file.pending.append((offset, bytes(data)))
 
     def xSync(self, flags: int) -> None:  # noqa: N802 - SQLite's name
         with self.disk.lock:
             self.disk.at_any_instant()
             super().xSync(flags)
-            self.platter.sync()
+            self.disk_file.sync()
             self.disk.at_any_instant()
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802 - SQLite's name
         with self.disk.lock:
             super().xTruncate(newsize)
-            self.platter.sync()
-            del self.platter.synced[newsize:]
+            self.disk_file.sync()
+            del self.disk_file.synced[newsize:]
 
 
 @contextmanager
 def watched_disk() -> Iterator[Disk]:
-    """While this is open, every new SQLite connection writes to this disk."""
+    """Yield a disk that every new SQLite connection uses in this context."""
     before = apsw.vfs_names()[0]
     disk = Disk(before)
     try:

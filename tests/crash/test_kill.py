@@ -1,4 +1,4 @@
-"""Killed at any instant: nothing that was acknowledged is lost, nothing is charged twice."""
+"""After kills at random instants nothing acknowledged is lost, and nothing is charged twice."""
 
 import asyncio
 import random
@@ -15,15 +15,15 @@ from tests.crash.driver import compare, compare_receipts, kill_once, prepare
 CYCLES = 5  # `python -m bench.crash --cycles 50` is the long one
 
 
-def test_a_killed_process_keeps_its_word(tmp_path: Path) -> None:
+def test_a_killed_process_loses_nothing_acknowledged(tmp_path: Path) -> None:
     database, dice = tmp_path / "balcao.db", random.Random()
     promises = prepare(database)
     cycles = [kill_once(database, f"c{number}", promises, dice) for number in range(CYCLES)]
     assert sum(cycle.acknowledged for cycle in cycles) > 0, "nobody got to do anything"
 
 
-def test_a_broken_promise_would_be_noticed(tmp_path: Path) -> None:
-    """The test above is worth what this comparison is worth."""
+def test_a_lost_charge_is_detected(tmp_path: Path) -> None:
+    """The comparison detects lost data."""
     promises = prepare(tmp_path / "balcao.db")
     desk = SqliteDesk(tmp_path / "balcao.db")
     assert compare(desk, promises) == 0
@@ -44,13 +44,13 @@ def test_a_broken_promise_would_be_noticed(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_a_receipt_without_its_bytes_would_be_noticed(tmp_path: Path) -> None:
+def test_a_receipt_without_its_bytes_is_detected(tmp_path: Path) -> None:
     promises = prepare(tmp_path / "balcao.db")
     desk, folder = SqliteDesk(tmp_path / "balcao.db"), tmp_path / "receipts"
     digest = digest_of(b"bytes")
     record = KeepReceipt("number", 1, "op", digest, "application/pdf", 5, 0)
     asyncio.run(open_blobs(folder).put(digest, b"bytes"))
-    compare_receipts(desk, promises, folder)  # nobody names them: a crash may leave that
+    compare_receipts(desk, promises, folder)  # bytes without a record: a crash may leave those
 
     promises.note(f"kept 1 number {digest}")
     with pytest.raises(AssertionError, match="receipt number is gone"):

@@ -1,4 +1,4 @@
-"""Processes below a killed one end with it, whatever they are doing (`balcao.lifeline`)."""
+"""Child processes end with their killed parent, even if they are busy (`balcao.lifeline`)."""
 
 import os
 import select
@@ -19,7 +19,7 @@ from balcao.batches.tables.contract import TableBounds
 from balcao.batches.tables.workbook import workbook_rows
 list(workbook_rows(Path({folder!r}) / "sheet.xlsx", TableBounds()))
 """
-# Instead of the library: it never ends, and the reader knows nothing of that.
+# Replaces the library: reading never ends.
 CALAMINE = """
 class PasswordError(Exception): pass
 class CalamineWorkbook:
@@ -27,7 +27,7 @@ class CalamineWorkbook:
         open({pipe!r}).read()
 """
 
-# A worker of the import that never ends its task: it reads from the pipe.
+# A task of the import that never ends: it reads from the pipe.
 WORKER = """
 import sys
 from balcao.opendata.worker_pool import Team
@@ -51,14 +51,14 @@ def started(line: Sequence[str], env: Mapping[str, str]) -> Iterator[subprocess.
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A pipe that the process below opens and waits for without end."""
+    """A pipe that the child opens and reads without end."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     return path
 
 
 @pytest.mark.parametrize("script", [READER, WORKER], ids=["reader", "worker"])
-def test_it_ends_with_the_one_above(script: str, tmp_path: Path, pipe: Path) -> None:
+def test_a_child_ends_with_its_parent(script: str, tmp_path: Path, pipe: Path) -> None:
     (tmp_path / "python_calamine.py").write_text(CALAMINE.format(pipe=str(pipe)))
     (tmp_path / "task.py").write_text(TASK)
     with xlsxwriter.Workbook(tmp_path / "sheet.xlsx") as workbook:
@@ -67,7 +67,7 @@ def test_it_ends_with_the_one_above(script: str, tmp_path: Path, pipe: Path) -> 
     above.write_text(script.format(folder=str(tmp_path)))
     line = [sys.executable, str(above), str(pipe)]
     with started(line, os.environ | {"PYTHONPATH": str(tmp_path)}) as process:
-        theirs = os.open(pipe, os.O_WRONLY)  # waits until somebody reads
+        theirs = os.open(pipe, os.O_WRONLY)  # blocks until the child reads
         try:
             process.kill()
             process.wait()

@@ -1,4 +1,4 @@
-"""The power goes at any write or sync: what was acknowledged before is there afterwards."""
+"""After power cuts at random writes and syncs, everything acknowledged before is stored."""
 
 import asyncio
 import copy
@@ -24,25 +24,25 @@ CLIENTS = 8
 
 @dataclass(frozen=True)
 class Cut:
-    """A copy of the disk as a power cut leaves it, and what was promised until then."""
+    """A copy of the disk as a power cut leaves it, and what was acknowledged before."""
 
     folder: Path
     promises: Promises
 
 
 def work_and_cut(folder: Path, seed: str, monkeypatch: pytest.MonkeyPatch) -> list[Cut]:
-    """Let clients work on a watched disk; the disks that cuts at random instants leave."""
+    """Let clients work on a recorded disk; return copies of it, cut at random instants."""
     dice = random.Random(seed)
     cuts: list[Cut] = []
     enough = threading.Event()
     with watched_disk() as disk:
         promises = prepare(folder / "balcao.db")
 
-        def say(*words: object) -> None:
+        def report_line(*words: object) -> None:
             with disk.lock:
                 promises.note(" ".join(map(str, words)))
 
-        monkeypatch.setattr(worker, "say", say)
+        monkeypatch.setattr(worker, "report_line", report_line)
 
         def at_any_instant() -> None:
             if len(cuts) == CUTS:
@@ -60,7 +60,7 @@ def work_and_cut(folder: Path, seed: str, monkeypatch: pytest.MonkeyPatch) -> li
 
 
 def cut_now(disk: Disk, folder: Path, promises: Promises, dice: random.Random) -> Cut:
-    # The promises first: what is promised while the disk is being copied is not in the copy.
+    # Copy the promises first: the disk may already contain later ones.
     cut = Cut(folder, copy.deepcopy(promises))
     folder.mkdir()
     disk.cut(folder, dice)
@@ -80,10 +80,10 @@ async def serve_until(desk: SqliteDesk, enough: threading.Event, seed: str) -> N
         await work
 
 
-def test_a_power_cut_takes_nothing_that_was_acknowledged(
+def test_a_power_cut_loses_nothing_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "WAL_PAGES_MAX", 20)  # the log is carried over again and again
+    monkeypatch.setattr(writer, "WAL_PAGES_MAX", 20)  # many checkpoints
     cuts = work_and_cut(tmp_path, "power", monkeypatch)
 
     assert len(cuts) == CUTS
@@ -92,7 +92,7 @@ def test_a_power_cut_takes_nothing_that_was_acknowledged(
     assert len(cuts[-1].promises) > 50, "nobody got to do anything"
 
 
-def test_a_power_cut_during_the_first_start_leaves_a_folder_to_start_from(tmp_path: Path) -> None:
+def test_a_power_cut_during_the_first_start_leaves_a_usable_folder(tmp_path: Path) -> None:
     dice, cuts = random.Random("first start"), list[Path]()
 
     def cut() -> None:
@@ -111,10 +111,10 @@ def test_a_power_cut_during_the_first_start_leaves_a_folder_to_start_from(tmp_pa
     inspect(tmp_path / "balcao.db", promises)
 
 
-def test_a_desk_that_does_not_sync_is_found_out(
+def test_a_desk_that_does_not_sync_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test above is worth what this disk is worth: synchronous=NORMAL must not pass it."""
+    """The simulated disk detects missing syncs: synchronous=NORMAL fails."""
     connect = files.connect
     monkeypatch.setattr(
         "balcao.storage.sqlite.engine.connect",

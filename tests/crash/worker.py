@@ -1,11 +1,10 @@
-"""A small server that is there to be killed: 32 clients on one desk.
+"""A process to be killed: 32 clients on one desk.
 
     python -m tests.crash.worker DATABASE NAME
 
-It says on stdout what was acknowledged, one line each and only after `commit` has returned;
-whoever reads the lines may hold the database to every one of them. NAME makes its requests,
-keys and reasons different from those of other runs. Receipts' bytes go into a folder beside the
-database, before the record that names them.
+It writes each acknowledgement to stdout as a line, only after `commit` has returned, so that the
+database must contain each of them. NAME makes requests, keys and reasons unique between runs. Bytes
+of receipts are stored in a folder next to the database, before their record.
 """
 
 import asyncio
@@ -42,11 +41,11 @@ KEPT_MS = 96 * 3_600_000
 SOURCE_SECONDS_MAX = 0.004
 RECEIPTS = "receipts"  # the folder's name
 WITH_RECEIPT = 0.3
-SHARED_RECEIPTS = 8  # bytes that several accounts obtain, again and again
+SHARED_RECEIPTS = 8  # bytes that several accounts obtain repeatedly
 
 
-def say(*words: object) -> None:
-    """One line, written at once and whole."""
+def report_line(*words: object) -> None:
+    """Write one line atomically."""
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
@@ -55,7 +54,7 @@ def now_ms() -> int:
 
 
 class Client:
-    """One caller who sends one request after another."""
+    """A client that sends one request after another."""
 
     def __init__(
         self,
@@ -71,7 +70,7 @@ class Client:
         self.dice = random.Random(name)
 
     async def work(self) -> None:
-        """For ever: somebody else says when it ends."""
+        """Send requests without end."""
         for number in count():
             account = self.dice.choice(self.accounts).account_id
             request = f"{least_number(now_ms())}-7abc-{self.name}-{number}"
@@ -86,12 +85,12 @@ class Client:
     async def top_up(self, account: int, reason: str) -> None:
         credits = self.dice.randint(1, 30)
         assert await self.desk.commit([TopUp(account, credits, reason, now_ms())]) is None
-        say("topped-up", account, reason, credits)
+        report_line("topped-up", account, reason, credits)
 
     async def answer_at_once(self, account: int, request: str) -> None:
-        """The charge and the record are one commit; every other request has a key.
+        """Charge and record in one commit; every other request has a key.
 
-        Without a key, and without a receipt, the charge and its trace are one row.
+        Without key and receipt, the charge and its trace are one row.
         """
         credits, key = self.dice.randint(1, 3), self.dice.choice([None, f"key-{request}"])
         now = now_ms()
@@ -107,20 +106,20 @@ class Client:
             changes = [charge, *receipts, finish, trace]
         if isinstance(await self.desk.commit(changes), Short):
             return
-        say("charged", account, request, credits)
-        self.tell_of(receipts)
+        report_line("charged", account, request, credits)
+        self.report(receipts)
         if key is not None:
-            say("finished", account, request, key)
+            report_line("finished", account, request, key)
 
     async def ask_a_source(self, account: int, request: str) -> None:
-        """Hold and bind; wait; settle and finish."""
+        """Hold credits, wait, then settle."""
         price, key = self.dice.randint(1, 4), f"key-{request}"
         now = now_ms()
         hold = Hold(account, 1, request, OPERATION, price, now)
         bind = Bind(account, key, "f", request, now, now + KEPT_MS)
         if isinstance(await self.desk.commit([hold, bind]), Short):
             return
-        say("bound", account, request, key)
+        report_line("bound", account, request, key)
 
         await asyncio.sleep(self.dice.random() * SOURCE_SECONDS_MAX)
 
@@ -131,12 +130,12 @@ class Client:
         finish = self.finish(account, key, request, posted)
         assert await self.desk.commit([settle, *receipts, finish]) is None
         if posted:
-            say("charged", account, request, posted)
-        self.tell_of(receipts)
-        say("finished", account, request, key)
+            report_line("charged", account, request, posted)
+        self.report(receipts)
+        report_line("finished", account, request, key)
 
     async def obtain_receipts(self, account: int, request: str) -> Sequence[KeepReceipt]:
-        """One now and then: bytes of its own, or such as others have, too. Stored already."""
+        """Return sometimes a receipt, its bytes stored: unique or shared with other accounts."""
         if self.dice.random() >= WITH_RECEIPT:
             return []
         shared = self.dice.randrange(SHARED_RECEIPTS * 2)
@@ -151,19 +150,19 @@ class Client:
             )
         ]
 
-    def tell_of(self, receipts: Sequence[KeepReceipt]) -> None:
+    def report(self, receipts: Sequence[KeepReceipt]) -> None:
         for receipt in receipts:
-            say("kept", receipt.account_id, receipt.receipt_id, receipt.digest)
+            report_line("kept", receipt.account_id, receipt.receipt_id, receipt.digest)
 
     def finish(self, account: int, key: str, request: str, credits: int) -> Finish:
-        """The answer that is recorded says what was charged, so that both can be compared."""
+        """Return the record; its body is the number of charged credits, for the comparison."""
         now = now_ms()
         recorded = Recorded(request, 200, str(credits).encode())
         return Finish(account, key, "f", recorded, now, now + KEPT_MS)
 
 
 async def serve(desk: SqliteDesk, blobs: Blobs, name: str) -> None:
-    say("ready", desk.recover(now_ms()))
+    report_line("ready", desk.recover(now_ms()))
     accounts = desk.accounts()
     clients = [Client(f"{name}-{number}", desk, accounts, blobs) for number in range(CLIENTS)]
     await asyncio.gather(*(client.work() for client in clients))

@@ -1,1 +1,1 @@
-"""What a new part is made of, and that nothing else has to be touched for it."""
+"""A new operation and a new provider: a folder and one line each, no other change."""

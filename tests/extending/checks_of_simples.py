@@ -1,6 +1,6 @@
-"""What must know a seventh operation, asked in a copy of the program that has one.
+"""Checks that every part recognises a seventh operation, in a copy of the program that has one.
 
-`test_operation.py` makes the copy and runs this file in it; here, the operation does not exist.
+`test_operation.py` makes the copy and runs this file in it.
 """
 
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ import httpx2
 import openapi_spec_validator
 import pytest
 
-from balcao.batches.columns import AskedRow, map_columns
+from balcao.batches.columns import ValidRow, map_columns
 from balcao.batches.result_columns import ResultColumns, ResultRow
 from balcao.batches.tables.contract import TableRow
-from balcao.cli.asking import ServiceReply
 from balcao.cli.manual import write_manual
 from balcao.cli.output import show
 from balcao.cli.results import answer_blocks
+from balcao.cli.service_client import ServiceReply
 from balcao.core.access import Account
 from balcao.core.questions import Mode
 from balcao.operations import OPERATIONS
@@ -37,9 +37,9 @@ LOOKUP = f"/consultas/v2/simples-nacional/{CNPJ}"
 def house(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Service]:
-    """Asked of the source, and of the sandbox."""
+    """A service in live mode, and one in test mode."""
     mode: Mode = request.param
-    wire = httpx2.ASGITransport(app=create_app())  # the registry is everywhere the simulated one
+    wire = httpx2.ASGITransport(app=create_app())  # every registry is simulated
     own = PROVIDERS[-1].settings.simulated("http://registro.invalid")
     with open_service(
         tmp_path_factory.mktemp(mode), mode=mode, transport=wire, registro=own
@@ -63,9 +63,9 @@ def test_lookup_price_and_idempotency(house: Service) -> None:
     assert spent(house, before) == 3
     kept = house.get(LOOKUP)
     assert kept.headers["cache-status"] == "Balcao; hit"
-    told = house.get(f"/conta/v1/operacoes/{first.json['request_id']}").json
-    assert (told["operacao"], told["creditos"]) == ("simples-nacional", 3)
-    assert told["regra"] == "simples-nacional: 3 por consulta concluída"
+    answer = house.get(f"/conta/v1/operacoes/{first.json['request_id']}").json
+    assert (answer["operacao"], answer["creditos"]) == ("simples-nacional", 3)
+    assert answer["regra"] == "simples-nacional: 3 por consulta concluída"
 
 
 def test_what_is_refused_and_what_fails_costs_nothing(house: Service) -> None:
@@ -119,12 +119,12 @@ def test_form_and_result(house: Service) -> None:
 
 
 def test_a_terminal_shows_it(house: Service, capsys: pytest.CaptureFixture[str]) -> None:
-    said = house.get(LOOKUP)
-    reply = ServiceReply(said.status, said.headers, said.body)
+    result = house.get(LOOKUP)
+    reply = ServiceReply(result.status, result.headers, result.body)
     show(False, None, *answer_blocks(OPERATIONS["simples"], CNPJ, None, reply, now_ms=0))
-    told = capsys.readouterr().out
-    assert told.startswith("Optante.\n\nCNPJ:   90.010.001/0001-00\nDesde:  02/03/2015\n")
-    assert "Cobrado: 3 créditos." in told
+    answer = capsys.readouterr().out
+    assert answer.startswith("Optante.\n\nCNPJ:   90.010.001/0001-00\nDesde:  02/03/2015\n")
+    assert "Cobrado: 3 créditos." in answer
 
 
 def test_statement_history_and_status(house: Service) -> None:
@@ -157,9 +157,9 @@ def test_results_of_batches_have_its_columns() -> None:
     operation = OPERATIONS["simples"]
     columns = map_columns(operation, ["CNPJ"])
     asked = columns.read(TableRow(2, (CNPJ,)))
-    assert isinstance(asked, AskedRow)
+    assert isinstance(asked, ValidRow)
     body = b'{"optante":true,"desde":"2015-03-02"}'
     row = ResultRow(StoredRow(2, "concluida"), (CNPJ,), body)
     result = ResultColumns(operation, ["CNPJ"], columns)
-    told = dict(zip(result.names, result.cells(row), strict=True))
-    assert (told["balcao_optante"], told["balcao_optante_desde"]) == ("Sim", "02/03/2015")
+    answer = dict(zip(result.names, result.cells(row), strict=True))
+    assert (answer["balcao_optante"], answer["balcao_optante_desde"]) == ("Sim", "02/03/2015")

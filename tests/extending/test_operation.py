@@ -1,7 +1,7 @@
 """A seventh operation is a folder and one line. (Its source is another folder and line.)
 
-Proved on a copy of the program: no other file of it is touched, and `checks_of_simples.py`, run in
-the copy, finds the operation wherever operations are known.
+Tested on a copy of the program: no other file is changed, and `checks_of_simples.py`, run in the
+copy, finds the operation wherever operations appear.
 """
 
 import os
@@ -16,7 +16,7 @@ from balcao.operations import ALL_OPERATIONS
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "balcao"
-PATIENCE_SECONDS = 600  # however slow the machine is
+PATIENCE_SECONDS = 600  # for slow machines
 
 
 def test_a_folder_and_one_line(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_a_folder_and_one_line(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_named_by_its_subject() -> None:
-    """Keys of the cache, settings and labels of metrics are made of it."""
+    """The subject is part of cache keys, settings and metric labels."""
     for each in ALL_OPERATIONS:
         assert each.__module__ == f"balcao.operations.{each.subject}.operation"
         assert re.fullmatch("[a-z_]+", each.subject)
 
 
-def test_operations_are_told_apart() -> None:
+def test_operations_are_unique() -> None:
     for names in zip(
         *((each.subject, each.endpoint, each.path, each.form.slug) for each in ALL_OPERATIONS),
         strict=True,
@@ -69,6 +69,6 @@ def test_operations_are_told_apart() -> None:
         assert len(set(names)) == len(ALL_OPERATIONS)
 
 
-def test_sources_are_those_that_there_are() -> None:
+def test_sources_of_operations_exist() -> None:
     for each in ALL_OPERATIONS:
         assert set(each.sources) <= {SNAPSHOT, *SWITCHES}

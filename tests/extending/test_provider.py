@@ -1,4 +1,4 @@
-"""A provider is one folder and one line: everybody knows it then, and no other file was touched."""
+"""A new provider is one folder and one line; every part finds it without other changes."""
 
 import ast
 import os
@@ -22,12 +22,12 @@ LINE = '    "acme",\n'
 
 NOW = datetime(2026, 8, 20, tzinfo=UTC)
 COMPANY = "/consultas/v2/cnpj-receita-federal"
-IN_MAINTENANCE = "90020001000190"  # everywhere but at Acme's
+IN_MAINTENANCE = "90020001000190"  # for every provider but Acme
 
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with one more provider."""
+    """A copy of the program with one more provider."""
     folder = tmp_path_factory.mktemp("extended")
     program = folder / "balcao"
     shutil.copytree(SOURCE, program, ignore=shutil.ignore_patterns("__pycache__"))
@@ -45,7 +45,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def at_home(extended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Every process is the extended program's, with a data folder of its own."""
+    """Processes run the extended program, with their own data folder."""
     monkeypatch.setenv("PYTHONPATH", str(extended))
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
@@ -53,7 +53,7 @@ def at_home(extended: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def balcao(line: str, *, code: int = 0) -> str:
-    """What a command says."""
+    """Run a command and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "balcao", *line.split()],
         capture_output=True,
@@ -67,7 +67,7 @@ def balcao(line: str, *, code: int = 0) -> str:
 
 
 @pytest.mark.usefixtures("at_home")
-def test_settings_know_it() -> None:
+def test_settings_include_it() -> None:
     manual = balcao("config docs")
 
     assert "## `acme`\n\nAcme, por contrato.\n" in manual
@@ -76,7 +76,7 @@ def test_settings_know_it() -> None:
     assert orders == ["COMPANY"]
 
 
-def test_the_command_line_knows_it(at_home: pytest.MonkeyPatch) -> None:
+def test_the_command_line_includes_it(at_home: pytest.MonkeyPatch) -> None:
     assert "ligue com BALCAO_ACME__KEY" in balcao("source list")
 
     at_home.setenv("BALCAO_ACME__KEY", "uma chave")
@@ -86,7 +86,7 @@ def test_the_command_line_knows_it(at_home: pytest.MonkeyPatch) -> None:
     assert "quem responde cadastro de empresas: acme" in found
 
 
-def test_lookups_simulator_and_sandbox_know_it(at_home: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_lookups_simulator_and_sandbox_use_it(at_home: pytest.MonkeyPatch, tmp_path: Path) -> None:
     port = free_port()
     simulator = subprocess.Popen(
         [sys.executable, "-m", "balcao", "simulator", "serve", "--port", str(port)],
@@ -120,8 +120,8 @@ def test_lookups_simulator_and_sandbox_know_it(at_home: pytest.MonkeyPatch, tmp_
         simulator.communicate()
 
 
-def test_what_is_offered_is_what_adapters_can() -> None:
-    """Settings and lists say who answers what without loading any adapter."""
+def test_offers_match_capabilities_of_adapters() -> None:
+    """The lists that settings use without loading adapters match the adapters."""
     offered = {offer.name: frozenset(offer.subjects) for offer in OFFERS[1:]}
     able = {
         source.name: source.adapter.capabilities.subjects
@@ -133,20 +133,20 @@ def test_what_is_offered_is_what_adapters_can() -> None:
 
 # Where providers may be named, and why.
 MAY_NAME = (
-    "settings/__init__.py",  # the orders of asking by default
+    "settings/__init__.py",  # default orders of sources
     "providers/__init__.py",  # the list
     "operations/",  # the source of an answer that is an example
-    "core/faces.py",  # services whose answers ours may look like; one of them is a provider, too
+    "core/faces.py",  # compatible services, one of which is also a provider
     "http/compat/",  # likewise
     "cli/key.py",  # likewise
     "cli/configuration.py",  # how a variable with parts is written, by example
     "cli/manual.py",  # likewise
-    "cli/simulator.py",  # help that says what for
+    "cli/simulator.py",  # its help text
 )
 
 
 def _names(file: Path) -> Iterator[str]:
-    """Every name and every text of a file, docstrings aside."""
+    """Yield every name and text of a file, except docstrings."""
     tree = ast.parse(file.read_text("utf-8"))
     documents = {
         id(node.body[0].value)
@@ -165,13 +165,13 @@ def _names(file: Path) -> Iterator[str]:
                 yield name
 
 
-def test_nobody_else_names_a_provider() -> None:
+def test_no_other_file_names_a_provider() -> None:
     folders = tuple(f"providers/{each.name}/" for each in PROVIDERS)
     word = re.compile("|".join(each.name.replace("_", "[_ ]?") for each in PROVIDERS), re.I)
     found = {
-        where: said
+        where: result
         for file in sorted(SOURCE.rglob("*.py"))
         if not (where := file.relative_to(SOURCE).as_posix()).startswith((*MAY_NAME, *folders))
-        and (said := [name for name in _names(file) if word.search(name)])
+        and (result := [name for name in _names(file) if word.search(name)])
     }
     assert not found, "a provider's own folder says all that there is to say of it"

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from balcao.accounts.keys import issue_key
 from balcao.batches import running, validating
-from balcao.batches.batch_context import BatchContext, understood_of
+from balcao.batches.batch_context import BatchContext, summary_of
 from balcao.core.access import KeyDoor
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
@@ -115,11 +115,11 @@ def test_an_excluded_column_is_excluded_when_rows_run_too(
         batches = batcher.house.desk.batches
         batch = batcher.house.run(batches.batch(number))
         assert batch is not None
-        understood = understood_of(batch)
-        assert understood is not None
-        found = {role: at for role, at in understood.letters.items() if at is not None}
-        old = msgspec.structs.replace(understood, letters=found)
-        batcher.house.run(batches.retold(number, batch.told, old.kept))
+        summary = summary_of(batch)
+        assert summary is not None
+        found = {role: at for role, at in summary.letters.items() if at is not None}
+        old = msgspec.structs.replace(summary, letters=found)
+        batcher.house.run(batches.retold(number, batch.told, old.stored))
     batcher.confirm(number)
     batcher.until(number, "concluido")
     (row,) = batcher.rows(number)
@@ -490,7 +490,7 @@ def test_a_revoked_key_pauses(batcher: Batcher) -> None:
 
 def test_every_row_state_of_the_sandbox(batcher: Batcher, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/sandbox.md, "Batches"."""
-    monkeypatch.setattr(running, "SOURCE_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(running, "SOURCE_RETRY_SECONDS", 0.05)
     documents = ["90010001000100", "90010001000100", "9001000100010", "90010003000107"]
     documents += ["90020003000180", "90020001000190"]
     file = "cnpj;cpf;data_nascimento\n" + "".join(f"{each};;\n" for each in documents)
@@ -512,7 +512,7 @@ def test_every_row_state_of_the_sandbox(batcher: Batcher, monkeypatch: pytest.Mo
 def test_an_unavailable_source_pauses_the_batch_that_needs_it(
     batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "SOURCE_AGAIN_SECONDS", 3_600.0)
+    monkeypatch.setattr(running, "SOURCE_RETRY_SECONDS", 3_600.0)
     file = f"cnpj\n90020001000190\n{COMPANIES[0]}\n"
     number = batcher.create(file, f"operacao={FEDERAL}")
     batcher.confirm(number)
@@ -703,7 +703,7 @@ PERSON = "90010000100"
 def test_a_temporary_file_of_a_dead_process_is_removed(tmp_path: Path) -> None:
     now_ms = system_now_ms()
     context = BatchContext(SimpleNamespace(now_ms=lambda: now_ms), b"p" * 32, tmp_path / "b", str)  # type: ignore[arg-type]
-    context.remove_left()  # there is no folder yet
+    context.remove_leftovers()  # there is no folder yet
     context.folder.mkdir()
     (context.folder / "workbook").mkdir()
     (context.folder / "workbook" / "rows").write_text(PERSON)
@@ -712,7 +712,7 @@ def test_a_temporary_file_of_a_dead_process_is_removed(tmp_path: Path) -> None:
             (context.folder / name).write_text(PERSON)
         seconds = now_ms / 1000 - hours * 3_600
         os.utime(context.folder / name, (seconds, seconds))
-    context.remove_left()
+    context.remove_leftovers()
     assert [path.name for path in context.folder.iterdir()] == ["read now"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from balcao.batches.running import Running
+from balcao.batches.running import BatchRunner
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.service import batching
 from balcao.storage.batches import StoredBatch
@@ -57,21 +57,21 @@ class SliceCounter:
         self.begun, self.go_on = asyncio.Event(), asyncio.Event()
         self.go_on.set()
         self.last: Any = None
-        ask, look_up = Running._ask, Running._look_up
+        ask, look_up = BatchRunner._run_slice, BatchRunner._look_up
 
-        async def counted(running: Running, batch: StoredBatch) -> float | None:
+        async def counted(running: BatchRunner, batch: StoredBatch) -> float | None:
             self.count += 1
             return await ask(running, batch)
 
-        async def noted(running: Running, stroke: Any, *rest: Any) -> None:
-            self.last = stroke
+        async def noted(running: BatchRunner, time_slice: Any, *rest: Any) -> None:
+            self.last = time_slice
             self.lookups.append(self.count)
             self.begun.set()
             await self.go_on.wait()
-            await look_up(running, stroke, *rest)
+            await look_up(running, time_slice, *rest)
 
-        patch.setattr(Running, "_ask", counted)
-        patch.setattr(Running, "_look_up", noted)
+        patch.setattr(BatchRunner, "_run_slice", counted)
+        patch.setattr(BatchRunner, "_look_up", noted)
 
 
 def test_a_failing_company_is_asked_about_once_per_slice(

@@ -99,14 +99,14 @@ def test_no_slice_starts_after_it(
     batcher.until(number, "cotado")
     slices = 0
 
-    async def then(self: batch_context.Pace) -> None:
+    async def then(self: batch_context.RowPacer) -> None:
         nonlocal slices
         slices += 1
         if slices == 2:
             await deed(batcher, number)
 
     monkeypatch.setattr(batch_context, "GROUP", SLICE)
-    monkeypatch.setattr(batch_context.Pace, "rest", then)
+    monkeypatch.setattr(batch_context.RowPacer, "pause", then)
     batcher.confirm(number)
     found = house.run(_end_of(house, number, state))
     assert found.reason == reason

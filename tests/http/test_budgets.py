@@ -37,7 +37,7 @@ def make(world: Service, admin: Client, **fields: object) -> Any:
     return made.json
 
 
-def test_a_budget_from_its_beginning_to_its_end(world: Service, admin: Client) -> None:
+def test_lifecycle_of_a_budget(world: Service, admin: Client) -> None:
     world.keep(a_company())
     made = make(world, admin, nome="da loja", operacoes=[PATH])
     assert (made["success"], made["error"], made["usado_creditos"]) == (True, False, 0)

@@ -28,7 +28,7 @@ from balcao.operations.registrations import lookup
 from balcao.operations.state_certificate import operation as state_operation
 from balcao.service import erasure
 from balcao.service.clock import system_now_ms
-from balcao.service.erasure import BatchesNaming, Erased, Findings
+from balcao.service.erasure import Erased, Findings, PersonSearch
 from balcao.storage.batches import NewBatch
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Blobs
@@ -79,7 +79,7 @@ class Place:
                 for cache in caches.values():
                     stack.enter_context(closing(cache))
                 person = data_subject(pepper, Cpf.parse(CPF))
-                batches = BatchesNaming(desk, pepper, home.batches)
+                batches = PersonSearch(desk, pepper, home.batches)
                 found = await erasure.find(person, desk, caches, batches)
                 erased = await erasure.erase(
                     person,

@@ -11,8 +11,8 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.batches.desk import BatchDesk, Upload
+from balcao.batches.file_admission import IncomingFile
 from balcao.batches.results import Results
-from balcao.batches.room import Coming
 from balcao.batches.tables.opening import open_table
 from balcao.core.file_limits import MEGABYTE
 from balcao.service import batching
@@ -154,7 +154,7 @@ def test_concurrent_uploads_are_counted(
     async def some(content: bytes) -> AsyncIterator[bytes]:
         yield content
 
-    async def stored(desk: BatchDesk, batch_id: str, pieces: Any, coming: Coming) -> str:
+    async def stored(desk: BatchDesk, batch_id: str, pieces: Any, coming: IncomingFile) -> str:
         if held:
             return await store(desk, batch_id, pieces, coming)
         held.append(batch_id)

@@ -1,1 +1,1 @@
-"""Three real servers on one PostgreSQL, and everything that can happen to them."""
+"""Tests of three real servers on one PostgreSQL, under faults."""

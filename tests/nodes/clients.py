@@ -1,4 +1,4 @@
-"""Clients of all nodes, and what they were promised: every answer is held against the ledger."""
+"""Clients of all nodes; every answer is compared with the ledger."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from tests.nodes.harness import Account, Cluster, Node
 PATH = "/consultas/v2/certidao-negativa-de-debitos-federal"
 CACHED, ONLINE = 1, 2  # credits
 
-# Companies whose federal certificate is a CND in any case; nobody asks for one twice by chance.
+# Companies with a CND as federal certificate; each number is used once.
 _numbers = count(1)
 
 
@@ -29,7 +29,7 @@ def new_documents(many: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client got from a node, or that its connection broke (status 0)."""
+    """A node's response, or a broken connection (status 0)."""
 
     status: int
     headers: httpx2.Headers
@@ -51,13 +51,13 @@ class Answer:
 
     @property
     def code(self) -> str | None:
-        """The internal code of a refusal."""
+        """Error code of a refusal."""
         error = json.loads(self.body)["error_message"]
         return error.get("code") if error else None
 
 
 class Clients:
-    """One client per node, with many connections each."""
+    """A client for each node, with many connections."""
 
     def __init__(self, clients: Sequence[httpx2.AsyncClient]) -> None:
         self._clients = clients
@@ -80,7 +80,7 @@ class Clients:
     async def ask(
         self, node: int, account: Account, document: str, key: str | None = None, **query: str
     ) -> Answer:
-        """One lookup."""
+        """Send a lookup of the certificate."""
         return await self.get(node, account, PATH, key, cnpj=document, **query)
 
 
@@ -103,16 +103,16 @@ async def clients_of(nodes: Sequence[Node], connections: int = 100) -> AsyncIter
 
 
 @dataclass
-class Diary:
-    """Every request that one account sent, each with an Idempotency-Key, and every answer."""
+class RequestLog:
+    """Record of one account's requests, each with an Idempotency-Key, and their answers."""
 
     cluster: Cluster
     account: Account
     documents: dict[str, str] = field(default_factory=dict)  # by key
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     died: set[str] = field(default_factory=set)  # keys
-    unasked: int = 0  # charges that somebody was told a 503 of
-    _under_way: set[str] = field(default_factory=set)  # keys of requests not yet answered
+    unacknowledged: int = 0  # charges of requests that got a 503
+    _open: set[str] = field(default_factory=set)  # keys of unanswered requests
     _dice: random.Random = field(default_factory=random.Random)
     _keys: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -122,9 +122,9 @@ class Diary:
         return key
 
     async def ask(self, clients: Clients, node: int, key: str) -> Answer:
-        self._under_way.add(key)
+        self._open.add(key)
         answer = await clients.ask(node, self.account, self.documents[key], key)
-        self._under_way.discard(key)
+        self._open.discard(key)
         self.answers.setdefault(key, []).append(answer)
         if answer.status == 503:
             assert answer.code in ("SERVICO_INDISPONIVEL", "COBRANCA_INCERTA")
@@ -138,26 +138,26 @@ class Diary:
         stop: asyncio.Event,
         nodes: Sequence[int] = (0, 1, 2),
     ) -> None:
-        """One caller, who asks one thing after another until it is told to stop."""
+        """Send lookups one after another until `stop` is set."""
         while not stop.is_set():
             key = self.new_key(self._dice.choice(documents))
             answer = await self.ask(clients, self._dice.choice(nodes), key)
-            # Not as fast as this machine goes: every key is sent once more at the end.
+            # Slowed down: every key is sent again at the end.
             await asyncio.sleep(0.02 if answer.status == 200 else 0.1)
 
     def statuses(self) -> Counter[int]:
         return Counter(answer.status for each in self.answers.values() for answer in each)
 
     def watch(self) -> Callable[[], bool]:
-        """Return a test for whether the requests that are under way now have been answered."""
-        watched = frozenset(self._under_way)
-        return lambda: not watched & self._under_way
+        """Return a check whether the currently open requests are answered."""
+        watched = frozenset(self._open)
+        return lambda: not watched & self._open
 
     async def settle_up(self, clients: Clients, nodes: int = 3) -> None:
-        """Send every key once more, now that all is well, and compare with the ledger.
+        """Send every key again, without faults, and compare with the ledger.
 
-        Afterwards every charge belongs to one key, whose answer is known, and every answer that
-        was ever acknowledged is the one that is replayed.
+        Then every charge belongs to one key with an answer, and every earlier answer equals the
+        replayed one.
         """
         gate = asyncio.Semaphore(50)
 
@@ -181,10 +181,10 @@ class Diary:
                 for each in promised:
                     assert each.credits == (0 if each.replayed else charged[each.request_id])
                 assert charged.get(final.request_id, 0) > 0, f"{key} was answered for nothing"
-                self.unasked += all(each.replayed for each in promised)
+                self.unacknowledged += all(each.replayed for each in promised)
             else:
                 assert not promised, f"{key} was answered, and now it is {final.status}"
-                # Nothing was charged, and the key says for ever what became of it.
+                # Nothing was charged, and the key's record states it.
                 assert final.status in (409, 503), final
                 if final.status == 409:
                     assert final.code == "RESULTADO_INDISPONIVEL"

@@ -1,4 +1,4 @@
-"""One set of nodes for all tests that leave it as they found it."""
+"""Nodes shared by the tests that restore their state."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def three_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(three_nodes: Cluster) -> Iterator[Cluster]:
-    """All well at the beginning, and at the end."""
+    """The shared nodes, checked after each test."""
     three_nodes.upstream.delay_seconds = 0.0
     three_nodes.upstream.release()
     three_nodes.revive()  # a test that failed may have left a node dead

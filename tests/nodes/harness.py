@@ -1,6 +1,6 @@
-"""Three `balcao serve` on one PostgreSQL that can be stopped, crashed and cut off.
+"""Three `balcao serve` on one PostgreSQL that can be stopped, crashed and disconnected.
 
-Everything listens on loopback, or in network namespaces of the test's own.
+Everything listens on loopback, or in network namespaces of the test.
 """
 
 import json
@@ -32,13 +32,13 @@ from tests.nodes.upstream import Upstream
 from tests.storage.postgres import Server
 
 PLENTY = json.dumps({"per_minute": 1_000_000_000, "per_day": 1_000_000_000})
-PER_MINUTE = 60  # of the plan `pos_pago` here
+PER_MINUTE = 60  # of the plan `pos_pago` in these tests
 
 CREDITS = 1_000_000
 
 
 def until(true: Callable[[], bool], seconds: float, what: str) -> float:
-    """Wait until something is so; how long it took. Raises AssertionError after `seconds`."""
+    """Wait for a condition; return the waited seconds. Raises AssertionError after `seconds`."""
     started = time.monotonic()
     while not true():
         assert time.monotonic() - started < seconds, f"not within {seconds} s: {what}"
@@ -47,7 +47,7 @@ def until(true: Callable[[], bool], seconds: float, what: str) -> float:
 
 
 class Database(Server):
-    """A PostgreSQL that remembers everything in a crash, by TCP and by its socket."""
+    """A PostgreSQL with durable commits, reachable by TCP and by its Unix socket."""
 
     def __init__(self, host: str = "127.0.0.1", within: Sequence[str] = ()) -> None:
         self.host = host
@@ -65,7 +65,7 @@ class Database(Server):
         self.admin("SELECT pg_reload_conf()")
 
     def address(self, database: str) -> str:
-        """By its socket, which needs no network."""
+        """Return the address of its Unix socket, which needs no network."""
         return f"postgresql://postgres@/{database}?host={self._folder}&port={self.port}"
 
     def tcp(self, database: str) -> str:
@@ -73,7 +73,7 @@ class Database(Server):
 
     @contextmanager
     def down(self, how: signal.Signals) -> Iterator[None]:
-        """Ended, and started again afterwards."""
+        """Stop the server in this context, then start it again."""
         self.stop(how)
         try:
             yield
@@ -82,14 +82,14 @@ class Database(Server):
 
 
 class Node:
-    """One `balcao serve`, which may be started several times."""
+    """A `balcao serve` that may be restarted."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str], within: Sequence[str]) -> None:
         self.home = Home(folder)
         self.port = free_port()
-        self.base = f"http://127.0.0.1:{self.port}"  # where clients find it
+        self.base = f"http://127.0.0.1:{self.port}"  # address for clients
         self.log = folder.with_suffix(".log")
-        # The very code that is being tested, also where another one is installed.
+        # The tested code, even if another version is installed.
         source = str(Path(balcao.__file__).parent.parent)
         self.env = os.environ | settings | {"BALCAO_HOME": str(folder), "PYTHONPATH": source}
         self._within = within
@@ -106,13 +106,13 @@ class Node:
             )
 
     def kill(self) -> None:
-        """End it without a chance to tidy up."""
+        """Kill the process with SIGKILL."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
 
     def ready(self) -> bool:
-        """What a load balancer is told."""
+        """Return the readiness that a load balancer sees."""
         assert self.process is not None
         assert self.process.poll() is None, f"it ended by itself: {self.log.read_text()[-2000:]}"
         try:
@@ -123,7 +123,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Account:
-    """An account, and the text of its one key."""
+    """An account with its API key."""
 
     name: str
     account_id: int
@@ -132,7 +132,7 @@ class Account:
 
 
 class Cluster:
-    """Nodes, their database, the provider, and a desk beside them through which tests look."""
+    """Nodes, their database, the provider, and a separate desk for the tests."""
 
     def __init__(self, folder: Path, database: Database, upstream: Upstream) -> None:
         self.database = database
@@ -147,7 +147,7 @@ class Cluster:
         self.nodes: list[Node] = []
 
     def add(self, *, by_tcp: bool = True, within: Sequence[str] = (), **more: str) -> Node:
-        """One more node, not yet started; `more` settings as in the environment."""
+        """Add a node without starting it; `more` are settings as in the environment."""
         home = self._new_home(f"node{len(self.nodes) + 1}")
         name, upstream = self._name, self.upstream
         settings = {
@@ -166,20 +166,20 @@ class Cluster:
         return self.nodes[-1]
 
     def start(self) -> None:
-        """All at once, as a machine room does after a power cut."""
+        """Start all nodes at once, as after a power cut."""
         for node in self.nodes:
             node.start()
         self.wait_until_ready()
 
     def revive(self) -> None:
-        """Start the nodes that ended."""
+        """Restart the nodes that have ended."""
         for node in self.nodes:
             if node.process is not None and node.process.poll() is not None:
                 node.start()
         self.wait_until_ready()
 
     def wait_until_ready(self, seconds: float = PATIENCE_SECONDS) -> float:
-        """Until all nodes say so; how long it took."""
+        """Wait until all nodes are ready; return the seconds."""
         return until(lambda: all(node.ready() for node in self.nodes), seconds, "nodes are ready")
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ class Cluster:
         self.desk.close()
 
     def account(self, *, plan: Plan = "pre_pago", credits: int = CREDITS) -> Account:
-        """A live account that may ask for certificates."""
+        """Create a live account with certificates."""
         name, now = f"conta-{next(self._names)}", system_now_ms()
         account = self.desk.create_account(NewAccount(name, plan, "live", certificates=True), now)
         if plan == "pre_pago":
@@ -198,7 +198,7 @@ class Cluster:
         return Account(name, account.account_id, key.key_id, text)
 
     def balcao(self, *words: str) -> Any:
-        """One command of the command line, beside the nodes; what it says in JSON."""
+        """Run a command on the nodes' database, and return its JSON output."""
         done = subprocess.run(
             [sys.executable, "-m", "balcao", *words, "--json"],
             env=self.nodes[0].env,
@@ -209,13 +209,13 @@ class Cluster:
         assert done.returncode == 0, done.stderr + done.stdout
         return json.loads(done.stdout)
 
-    # What the database itself says.
+    # Queries of the database
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.desk.engine.here.execute(text, values).fetchall()
 
     def charges(self, account: Account) -> dict[str, int]:
-        """Credits by request. The request is unique by the schema; here it is counted again."""
+        """Return the charged credits by request; the schema makes requests unique."""
         rows = self.sql(
             "SELECT request_id, -balance_change FROM ledger_entry"
             " WHERE account_id = ? AND kind IN ('charge', 'post')"
@@ -228,11 +228,11 @@ class Cluster:
         return charged
 
     def held(self) -> int:
-        """Operations under way, of all nodes."""
+        """Return the number of open operations of all nodes."""
         return int(self.sql("SELECT count(*) FROM open_operation")[0][0])
 
     def assert_books_agree(self) -> None:
-        """Nothing is held, and everything adds up."""
+        """Assert that nothing is held and all sums agree."""
         checked = self.desk.check()
         assert checked.complaints == []
         assert checked.open_operations == 0

@@ -1,7 +1,7 @@
-"""Two network namespaces and a cable between them, which can be cut. Linux, as root.
+"""Two network namespaces with a link between them that can be cut. Linux, as root.
 
-The database lives in one, a node in the other. Nothing outside can reach either by TCP: tests
-speak to the node through `door`, and to the database through its Unix socket.
+The database runs in one, a node in the other. Nothing outside reaches either by TCP: tests reach
+the node through a `Proxy`, and the database through its Unix socket.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ import pytest
 
 DATABASE, NODE = "10.77.0.1", "10.77.0.2"
 
-# Of no card: what is sent there is lost without a word, as behind a switch that died.
-_NOBODY = "02:00:00:00:00:99"
+# No such MAC address: packets are lost silently, as behind a dead switch.
+_DEAD_MAC = "02:00:00:00:00:99"
 
 _CLONE_NEWNET = 0x4000_0000
 
@@ -33,7 +33,7 @@ def _ip(*words: str) -> None:
 
 
 class Namespaces:
-    """Named after this process, so that several may test at once."""
+    """The namespaces, named after this process so that several may run."""
 
     def __init__(self) -> None:
         pid = os.getpid()
@@ -41,8 +41,8 @@ class Namespaces:
         for name in (self._database, self._node):
             _ip("netns", "add", name)
             _ip("-n", name, "link", "set", "lo", "up")
-        cable = ("link", "add", "cable", "type", "veth", "peer", "cable", "netns", self._node)
-        _ip("-n", self._database, *cable)
+        link = ("link", "add", "cable", "type", "veth", "peer", "cable", "netns", self._node)
+        _ip("-n", self._database, *link)
         for name, address in ((self._database, DATABASE), (self._node, NODE)):
             _ip("-n", name, "address", "add", f"{address}/24", "dev", "cable")
             _ip("-n", name, "link", "set", "cable", "up")
@@ -50,7 +50,7 @@ class Namespaces:
 
     @property
     def with_database(self) -> Sequence[str]:
-        """A command that runs others where the database is."""
+        """Return a command prefix that runs a program in the database's namespace."""
         return ("ip", "netns", "exec", self._database)
 
     @property
@@ -59,10 +59,10 @@ class Namespaces:
 
     @contextmanager
     def cut(self) -> Iterator[None]:
-        """Nothing that is sent arrives, either way; nobody is told."""
+        """Drop all packets in both directions, silently, in this context."""
         ends = ((self._database, NODE), (self._node, DATABASE))
         for name, other in ends:
-            nowhere = ("lladdr", _NOBODY, "dev", "cable", "nud", "permanent")
+            nowhere = ("lladdr", _DEAD_MAC, "dev", "cable", "nud", "permanent")
             _ip("-n", name, "neighbour", "replace", other, *nowhere)
         try:
             yield
@@ -71,7 +71,7 @@ class Namespaces:
                 _ip("-n", name, "neighbour", "del", other, "dev", "cable")
 
     def socket(self) -> socket.socket:
-        """A socket of the node's namespace: it stays there, whoever uses it."""
+        """Return a socket that belongs to the node's namespace."""
         return self._inside.submit(socket.socket).result(10)
 
     def remove(self) -> None:
@@ -88,7 +88,7 @@ def _enter(name: str) -> None:
 
 
 def namespaces() -> Namespaces:
-    """Skips the test where there can be none."""
+    """Create the namespaces, or skip the test if that is impossible."""
     if shutil.which("ip") is None:
         pytest.skip("no iproute2 here: install it with tools/system-packages iproute2")
     if os.geteuid() != 0:
@@ -103,13 +103,13 @@ def namespaces() -> Namespaces:
         pytest.skip(f"no network namespaces here: {error}")
 
 
-class Door:
-    """A port on loopback here that leads to one inside the node's namespace."""
+class Proxy:
+    """Forwards a loopback port to one inside the node's namespace."""
 
     def __init__(self, inside: Namespaces, port: int) -> None:
         self._inside, self._port = inside, port
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="door", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
         self._thread.start()
         listening = socket.socket()
         listening.bind(("127.0.0.1", 0))
@@ -123,7 +123,7 @@ class Door:
         self._loop.close()
 
     async def _open(self, listening: socket.socket) -> None:
-        self._server = await asyncio.start_server(self._pass_on, sock=listening, backlog=512)
+        self._server = await asyncio.start_server(self._forward, sock=listening, backlog=512)
 
     async def _end(self) -> None:
         self._server.close()
@@ -132,13 +132,13 @@ class Door:
             talk.cancel()
         await asyncio.gather(*talks, return_exceptions=True)
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there = self._inside.socket()
         there.setblocking(False)
         try:
             await self._loop.sock_connect(there, ("127.0.0.1", self._port))
             answers, requests = await asyncio.open_connection(sock=there)
-        except OSError:  # nobody listens there now
+        except OSError:  # the node is not listening
             there.close()
             writer.close()
             return

@@ -1,4 +1,4 @@
-"""Limits, keys, credits and single flight over three nodes, none of them off by one."""
+"""Limits, keys, credits and single flight are exact over three nodes."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from tests.nodes.clients import (
     ONLINE,
     Answer,
     Clients,
-    Diary,
+    RequestLog,
     clients_of,
     new_documents,
 )
@@ -20,7 +20,7 @@ from tests.nodes.harness import PER_MINUTE, Cluster
 
 
 async def warm(cluster: Cluster, clients: Clients, documents: Sequence[str]) -> None:
-    """Every node has them at hand: what one has not yet seen in the cache, it would ask."""
+    """Let every node look up the documents, so that all have them in the cache."""
     account = cluster.account()
     for node in range(len(cluster.nodes)):
         asked = [clients.ask(node, account, each) for each in documents]
@@ -32,7 +32,7 @@ def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
     account = cluster.account(plan="pos_pago")
     (document,) = new_documents(1)
 
-    async def story() -> tuple[list[Answer], float]:
+    async def scenario() -> tuple[list[Answer], float]:
         async with clients_of(cluster.nodes) as clients:
             started = time.monotonic()
             first = await clients.ask(0, account, document)
@@ -41,11 +41,11 @@ def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
             answers.append(await clients.ask(2, account, document))
             return answers, time.monotonic() - started
 
-    answers, seconds = asyncio.run(story())
+    answers, seconds = asyncio.run(scenario())
     admitted = [each for each in answers if each.status == 200]
     refused = [each for each in answers if each.status == 429]
     assert len(admitted) + len(refused) == 10 * PER_MINUTE
-    # How many more came in while they were being counted depends on how busy the machine is.
+    # The number admitted meanwhile depends on the load of the machine.
     assert len(admitted) >= PER_MINUTE
     assert len(admitted) <= PER_MINUTE + int(seconds * PER_MINUTE / 60) + 1
     for each in refused:
@@ -58,42 +58,42 @@ def test_a_limit_at_ten_times_the_load(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_one_key_on_all_nodes_at_once(cluster: Cluster, cached: bool) -> None:
-    """Thirty keys, each sent twelve times at once and then once more."""
+    """Thirty keys, each sent twelve times concurrently, then again."""
     account, documents = cluster.account(), new_documents(30)
-    diary = Diary(cluster, account)
+    log = RequestLog(cluster, account)
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with clients_of(cluster.nodes) as clients:
             if cached:
                 await warm(cluster, clients, documents)
             cluster.upstream.delay_seconds = 0.5
             cluster.upstream.asked.clear()
-            keys = [diary.new_key(each) for each in documents]
+            keys = [log.new_key(each) for each in documents]
             answers = await asyncio.gather(
-                *(diary.ask(clients, node % 3, key) for node in range(12) for key in keys)
+                *(log.ask(clients, node % 3, key) for node in range(12) for key in keys)
             )
             for each in answers:
                 if each.status != 200:
                     assert (each.status, each.code) == (409, "OPERACAO_EM_ANDAMENTO")
             other = await clients.ask(1, account, documents[0], keys[1])
             assert (other.status, other.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA")
-            await diary.settle_up(clients)
+            await log.settle_up(clients)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     price = CACHED if cached else ONLINE
     assert Counter(cluster.charges(account).values()) == {price: len(documents)}
     assert cluster.upstream.asked == ({} if cached else Counter(documents))
-    assert diary.unasked == len(diary.died) == 0
+    assert log.unacknowledged == len(log.died) == 0
 
 
 @pytest.mark.parametrize("cached", [True, False])
 def test_thirty_duplicates_and_credits_for_one(cluster: Cluster, cached: bool) -> None:
-    """On all nodes at once: one is charged, and none is told that credits are short."""
+    """On all nodes at once: one is charged, none is refused for lack of credits."""
     price = CACHED if cached else ONLINE
     documents = new_documents(8)
     accounts = [cluster.account(credits=price) for _ in documents]
 
-    async def story() -> list[list[Answer]]:
+    async def scenario() -> list[list[Answer]]:
         async with clients_of(cluster.nodes) as clients:
             if cached:
                 await warm(cluster, clients, documents)
@@ -105,7 +105,7 @@ def test_thirty_duplicates_and_credits_for_one(cluster: Cluster, cached: bool) -
             answers = await asyncio.gather(*asking)
             return [list(answers[n :: len(accounts)]) for n in range(len(accounts))]
 
-    for account, answers in zip(accounts, asyncio.run(story()), strict=True):
+    for account, answers in zip(accounts, asyncio.run(scenario()), strict=True):
         (paid,) = (each for each in answers if each.status == 200 and not each.replayed)
         assert cluster.charges(account) == {paid.request_id: price}
         for each in answers:
@@ -116,19 +116,19 @@ def test_thirty_duplicates_and_credits_for_one(cluster: Cluster, cached: bool) -
 
 
 def test_a_hot_account_with_few_credits(cluster: Cluster) -> None:
-    """Cached lookups of one credit and online ones that hold two, all of them at once."""
+    """Concurrent cached lookups of one credit and online ones that hold two."""
     account = cluster.account(credits=100)
     documents, (known,) = new_documents(60), new_documents(1)
     cluster.upstream.delay_seconds = 0.2
 
-    async def story() -> list[Answer]:
+    async def scenario() -> list[Answer]:
         async with clients_of(cluster.nodes) as clients:
             await warm(cluster, clients, [known])
             online = [clients.ask(n % 3, account, each) for n, each in enumerate(documents)]
             cached = [clients.ask(n % 3, account, known) for n in range(240)]
             return list(await asyncio.gather(*online, *cached))
 
-    answers = asyncio.run(story())
+    answers = asyncio.run(scenario())
     paid = {each.request_id: each.credits for each in answers if each.status == 200}
     refused = [each for each in answers if each.status == 402]
     assert len(paid) + len(refused) == len(answers)
@@ -139,16 +139,16 @@ def test_a_hot_account_with_few_credits(cluster: Cluster) -> None:
     assert (left.balance_credits, left.held_credits) == (0, 0)
 
 
-def test_a_source_is_asked_once_per_node(cluster: Cluster) -> None:
+def test_a_source_is_called_once_per_node(cluster: Cluster) -> None:
     account, (document,) = cluster.account(), new_documents(1)
     cluster.upstream.delay_seconds = 1.0
 
-    async def story() -> list[Answer]:
+    async def scenario() -> list[Answer]:
         async with clients_of(cluster.nodes) as clients:
             asking = (clients.ask(n % 3, account, document) for n in range(60))
             return list(await asyncio.gather(*asking))
 
-    answers = asyncio.run(story())
+    answers = asyncio.run(scenario())
     assert {each.status for each in answers} == {200}
     assert 1 <= cluster.upstream.asked[document] <= 3
     assert cluster.charges(account) == {each.request_id: each.credits for each in answers}

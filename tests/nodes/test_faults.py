@@ -1,7 +1,7 @@
-"""A node killed, the database restarted, crashed or away, all of it under load.
+"""Faults under load: a killed node; a restarted, crashed or unreachable database.
 
-Whatever happens: no acknowledged charge is lost, none is made twice, a 503 in the contract's form
-meanwhile and within a bounded time, no hold is left, and nobody has to lend a hand.
+In each case no acknowledged charge is lost or made twice, requests get a 503 as in the contract
+within a bounded time, no hold remains, and recovery is automatic.
 """
 
 import asyncio
@@ -11,92 +11,92 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.nodes.clients import Clients, Diary, clients_of, new_documents
+from tests.nodes.clients import Clients, RequestLog, clients_of, new_documents
 from tests.nodes.harness import Cluster, until
 
 CALLERS = 24
 
-# However slow the machine is. Nothing waits this long when all is well.
+# For slow machines; successful tests never wait so long.
 PATIENCE_SECONDS = 180.0
 
 
 async def under_load(
-    cluster: Cluster, clients: Clients, fault: Callable[[Diary], None], seconds: float = 1.0
-) -> Diary:
-    """Callers who ask for what is in the cache and what is not, before, during and after."""
-    diary, stop = Diary(cluster, cluster.account()), asyncio.Event()
+    cluster: Cluster, clients: Clients, fault: Callable[[RequestLog], None], seconds: float = 1.0
+) -> RequestLog:
+    """Run cached and uncached lookups before, during and after the fault."""
+    log, stop = RequestLog(cluster, cluster.account()), asyncio.Event()
     known, unknown = new_documents(5), new_documents(400)
     for document in known:
-        await diary.ask(clients, 0, diary.new_key(document))
+        await log.ask(clients, 0, log.new_key(document))
     cluster.upstream.delay_seconds = 0.3
     work = [
-        asyncio.create_task(diary.work(clients, known if n % 2 else unknown, stop))
+        asyncio.create_task(log.work(clients, known if n % 2 else unknown, stop))
         for n in range(CALLERS)
     ]
     await asyncio.sleep(seconds)
-    await asyncio.to_thread(fault, diary)
+    await asyncio.to_thread(fault, log)
     await asyncio.sleep(seconds)
     stop.set()
     await asyncio.gather(*work)
-    return diary
+    return log
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restarted", "crashed"])
 def test_the_database_is_started_again(cluster: Cluster, how: signal.Signals) -> None:
-    def fault(_: Diary) -> None:
+    def fault(_: RequestLog) -> None:
         with cluster.database.down(how):
             time.sleep(1)
         cluster.wait_until_ready()
 
-    survives(cluster, fault)
+    assert_survives(cluster, fault)
 
 
 def test_the_database_is_away(cluster: Cluster) -> None:
-    """Its processes stand still, and its connections stay open."""
+    """Its processes are stopped by a signal; its connections stay open."""
 
-    def fault(diary: Diary) -> None:
+    def fault(log: RequestLog) -> None:
         with cluster.database.frozen():
-            answered = diary.watch()
+            answered = log.watch()
             until(
                 lambda: not any(node.ready() for node in cluster.nodes),
                 PATIENCE_SECONDS,
                 "no node is ready",
             )
-            # Every request has an end, though the database has not answered.
+            # Every request ends, although the database does not reply.
             until(answered, PATIENCE_SECONDS, "the requests under way are answered")
-            until(diary.watch(), PATIENCE_SECONDS, "later requests are answered")
+            until(log.watch(), PATIENCE_SECONDS, "later requests are answered")
         cluster.wait_until_ready()
 
-    survives(cluster, fault)
+    assert_survives(cluster, fault)
 
 
-def survives(cluster: Cluster, fault: Callable[[Diary], None]) -> None:
-    async def story() -> None:
+def assert_survives(cluster: Cluster, fault: Callable[[RequestLog], None]) -> None:
+    async def scenario() -> None:
         async with clients_of(cluster.nodes) as clients:
-            diary = await under_load(cluster, clients, fault)
-            statuses = diary.statuses()
+            log = await under_load(cluster, clients, fault)
+            statuses = log.statuses()
             await asyncio.to_thread(
                 until, lambda: cluster.held() == 0, PATIENCE_SECONDS, "all holds are settled"
             )
-            await diary.settle_up(clients)
+            await log.settle_up(clients)
         assert statuses[200] > 50
         assert statuses[503] > 0
         assert set(statuses) <= {200, 409, 503}
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_node_is_killed(cluster: Cluster) -> None:
-    """Its holds are given back by the others, and its keys say what became of them."""
+    """The other nodes release its holds, and its keys have their outcome."""
     cluster.upstream.hold()
     victim = cluster.nodes[2]
-    diary = Diary(cluster, cluster.account())
+    log = RequestLog(cluster, cluster.account())
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with clients_of(cluster.nodes) as clients:
-            keys = [diary.new_key(each) for each in new_documents(40)]
+            keys = [log.new_key(each) for each in new_documents(40)]
             asking = [
-                asyncio.create_task(diary.ask(clients, n % 3, key)) for n, key in enumerate(keys)
+                asyncio.create_task(log.ask(clients, n % 3, key)) for n, key in enumerate(keys)
             ]
             await asyncio.to_thread(
                 until, lambda: cluster.held() == len(keys), PATIENCE_SECONDS, "all hold"
@@ -106,21 +106,21 @@ def test_a_node_is_killed(cluster: Cluster) -> None:
             answers = await asyncio.gather(*asking)
             assert [each.status for each in answers[2::3]] == [0] * len(answers[2::3])
             assert {each.status for n, each in enumerate(answers) if n % 3 != 2} == {200}
-            running = await diary.ask(clients, 0, keys[2])
+            running = await log.ask(clients, 0, keys[2])
             assert running.status == 409
-            if cluster.held():  # a slow machine may need longer than a node is waited for
+            if cluster.held():  # a slow machine may take longer than the timeout of nodes
                 assert running.code == "OPERACAO_EM_ANDAMENTO"
             await asyncio.to_thread(
                 until, lambda: cluster.held() == 0, PATIENCE_SECONDS, "the others give back"
             )
-            victim.start()  # takes its time
-            await diary.settle_up(clients, nodes=2)
-            assert diary.died == set(keys[2::3])
+            victim.start()  # slow
+            await log.settle_up(clients, nodes=2)
+            assert log.died == set(keys[2::3])
             await asyncio.to_thread(cluster.wait_until_ready)
             for key in keys:
-                again = await diary.ask(clients, 2, key)
-                assert again.status == (409 if key in diary.died else 200)
-            new = diary.new_key(diary.documents[keys[2]])
-            assert (await diary.ask(clients, 2, new)).status == 200
+                again = await log.ask(clients, 2, key)
+                assert again.status == (409 if key in log.died else 200)
+            new = log.new_key(log.documents[keys[2]])
+            assert (await log.ask(clients, 2, new)).status == 200
 
-    asyncio.run(story())
+    asyncio.run(scenario())

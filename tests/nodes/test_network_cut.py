@@ -1,4 +1,4 @@
-"""One node loses the network to the database for a while; the other two keep theirs."""
+"""One node loses its network to the database for a while; the others keep theirs."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,66 +7,66 @@ from pathlib import Path
 
 import pytest
 
-from tests.nodes.clients import Diary, clients_of, new_documents
+from tests.nodes.clients import RequestLog, clients_of, new_documents
 from tests.nodes.harness import Cluster, Database, until
-from tests.nodes.netns import DATABASE, Door, Namespaces, namespaces
+from tests.nodes.netns import DATABASE, Namespaces, Proxy, namespaces
 from tests.nodes.upstream import Upstream
 
 CUT_OFF = 2  # which node
 
-# However slow the machine is. Nothing waits this long when all is well.
+# For slow machines; successful tests never wait so long.
 PATIENCE_SECONDS = 180.0
 
 
 @pytest.fixture
-def cable() -> Iterator[Namespaces]:
+def link() -> Iterator[Namespaces]:
     made = namespaces()
     yield made
     made.remove()
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, cable: Namespaces) -> Iterator[Cluster]:
-    """Two nodes use the database's Unix socket, which needs no network; the third the cable."""
+def cluster(tmp_path: Path, link: Namespaces) -> Iterator[Cluster]:
+    """Two nodes use the database's Unix socket, the third the link."""
     with ExitStack() as stack:
         upstream = stack.enter_context(closing(Upstream()))
-        listening = cable.socket()
+        listening = link.socket()
         listening.bind(("127.0.0.1", upstream.port))
         upstream.listen(listening)
-        database = Database(DATABASE, cable.with_database)
+        database = Database(DATABASE, link.with_database)
         stack.callback(database.remove)
         cluster = stack.enter_context(closing(Cluster(tmp_path, database, upstream)))
         cluster.add(by_tcp=False)
         cluster.add(by_tcp=False)
-        far = cluster.add(within=cable.with_node)
-        door = stack.enter_context(closing(Door(cable, far.port)))
-        far.base = door.base
+        far = cluster.add(within=link.with_node)
+        proxy = stack.enter_context(closing(Proxy(link, far.port)))
+        far.base = proxy.base
         cluster.start()
         yield cluster
 
 
-def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> None:
-    near, far = Diary(cluster, cluster.account()), Diary(cluster, cluster.account())
-    shared = Diary(cluster, cluster.account())
-    slow = Diary(cluster, cluster.account())
+def test_the_network_of_one_node_is_cut(cluster: Cluster, link: Namespaces) -> None:
+    near, far = RequestLog(cluster, cluster.account()), RequestLog(cluster, cluster.account())
+    shared = RequestLog(cluster, cluster.account())
+    slow = RequestLog(cluster, cluster.account())
     known, unknown = new_documents(5), new_documents(500)
 
     def fault() -> None:
-        with cable.cut():
-            answered = [diary.watch() for diary in (near, far, shared, slow)]
+        with link.cut():
+            answered = [log.watch() for log in (near, far, shared, slow)]
             until(lambda: not cluster.nodes[CUT_OFF].ready(), PATIENCE_SECONDS, "it is not ready")
             assert all(node.ready() for node in cluster.nodes[:CUT_OFF])
-            # Every request has an end, though the cut has none.
+            # Every request ends, although the link stays cut.
             until(lambda: all(each() for each in answered), PATIENCE_SECONDS, "all are answered")
             assert not cluster.nodes[CUT_OFF].ready()
         cluster.wait_until_ready()
 
-    async def story() -> None:
+    async def scenario() -> None:
         stop = asyncio.Event()
         async with clients_of(cluster.nodes) as clients:
             for document in known:
                 await shared.ask(clients, CUT_OFF, shared.new_key(document))
-            # Of what is asked at the moment of the cut, nothing can be settled.
+            # Lookups in progress at the cut cannot be settled.
             cluster.upstream.delay_seconds = 4.0
             asked = [
                 asyncio.create_task(slow.ask(clients, CUT_OFF, slow.new_key(each)))
@@ -78,8 +78,8 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             )
             cluster.upstream.delay_seconds = 0.3
             work = [
-                asyncio.create_task(diary.work(clients, documents, stop, nodes))
-                for diary, documents, nodes in (
+                asyncio.create_task(log.work(clients, documents, stop, nodes))
+                for log, documents, nodes in (
                     (near, unknown, (0, 1)),
                     (far, known, (CUT_OFF,)),
                     (shared, known, (0, 1, CUT_OFF)),
@@ -88,7 +88,7 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             ]
             await asyncio.sleep(0.5)
             await asyncio.to_thread(fault)
-            await asyncio.sleep(1.5)  # a connection that just failed is left alone for a second
+            await asyncio.sleep(1.5)  # failed connections are not retried for a second
             stop.set()
             await asyncio.gather(*work, *asked)
             await asyncio.to_thread(
@@ -96,11 +96,11 @@ def test_the_network_of_one_node_is_cut(cluster: Cluster, cable: Namespaces) -> 
             )
             assert set(near.statuses()) == {200}, "others have nothing to do with it"
             assert set(slow.statuses()) == {503}
-            for diary in (far, shared):
-                assert diary.statuses()[503] > 0
-                assert set(diary.statuses()) <= {200, 409, 503}
-            for diary in (near, far, shared, slow):
-                await diary.settle_up(clients)
+            for log in (far, shared):
+                assert log.statuses()[503] > 0
+                assert set(log.statuses()) <= {200, 409, 503}
+            for log in (near, far, shared, slow):
+                await log.settle_up(clients)
         cluster.assert_books_agree()
 
-    asyncio.run(story())
+    asyncio.run(scenario())

@@ -1,7 +1,7 @@
-"""What is taken away through one process is refused by all nodes within a second (contract 7.2).
+"""All nodes refuse a revoked key within a second of the revocation (contract 7.2).
 
-From the commit, as the database dates it, to the last request that was let in: its number says
-when it came. How long anything took on a busy machine does not matter.
+Measured from the commit, by the database's clock, to the last admitted request, by the time in its
+ID; the load of the machine does not matter.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from tests.nodes.harness import PER_MINUTE, Account, Cluster
 
 NODES = (0, 1, 2)
 
-# What a node remembers of a key it asks for anew from time to time. If it were remembered for too
-# long, one of nine such rhythms, each begun this much later, would be caught in the middle.
+# Nodes refresh cached keys at intervals. Nine rhythms, each started this much later, would catch a
+# key that is cached too long.
 APART_SECONDS = 0.17
 
 
 @dataclass(frozen=True)
 class Case:
-    """What was done to an account, and what each node answered before and well after it."""
+    """An account that was changed, and the nodes' answers before and after."""
 
     account: Account
     answers: list[tuple[int, Answer]]
@@ -31,7 +31,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def cases(three_nodes: Cluster) -> Mapping[str, Case]:
-    """All of it at once: most of the time a command starts, or nothing happens."""
+    """Run all cases concurrently: they mostly wait."""
     accounts = [three_nodes.account() for _ in range(3)]
     revoked, suspended, changed = accounts
     commands = (
@@ -40,17 +40,17 @@ def cases(three_nodes: Cluster) -> Mapping[str, Case]:
         ("account", "change", changed.name, "--plan", "pos_pago", "--certificates"),
     )
 
-    async def story() -> list[Case]:
+    async def scenario() -> list[Case]:
         async with clients_of(three_nodes.nodes) as clients:
             cases = zip(accounts, commands, range(0, 9, 3), strict=True)
             return await asyncio.gather(
-                *(while_asking(three_nodes, clients, *case) for case in cases)
+                *(run_while_asking(three_nodes, clients, *case) for case in cases)
             )
 
-    return dict(zip(("revoked", "suspended", "changed"), asyncio.run(story()), strict=True))
+    return dict(zip(("revoked", "suspended", "changed"), asyncio.run(scenario()), strict=True))
 
 
-async def while_asking(
+async def run_while_asking(
     cluster: Cluster, clients: Clients, account: Account, command: Sequence[str], rhythm: int
 ) -> Case:
     (document,) = new_documents(1)
@@ -61,7 +61,7 @@ async def while_asking(
         await asyncio.sleep((rhythm + node) * APART_SECONDS)
         last = False
         while not last:
-            last = stop.is_set()  # and is sent well after the command, however long one takes
+            last = stop.is_set()  # one more request after the command
             answers.append((node, await clients.ask(node, account, document)))
             served[node].set()
             await asyncio.sleep(0.03)
@@ -77,7 +77,7 @@ async def while_asking(
 
 
 def committed_ms(cluster: Cluster, account: Account) -> int:
-    """When the last deed that was done to an account was committed."""
+    """Return the commit time of the last action on an account."""
     rows = cluster.sql(
         "SELECT extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000 FROM audit_entry"
         " WHERE account_id = ? ORDER BY entry_id DESC LIMIT 1",
@@ -86,13 +86,13 @@ def committed_ms(cluster: Cluster, account: Account) -> int:
     return int(rows[0][0])
 
 
-def last_let_in_ms(cluster: Cluster, account: Account) -> int:
-    """When the last of the requests that were charged came in (UUID version 7)."""
+def last_admitted_ms(cluster: Cluster, account: Account) -> int:
+    """Return the arrival time of the last charged request (UUID version 7)."""
     return max(UUID(number).int >> 80 for number in cluster.charges(account))
 
 
 def assert_refused_everywhere(answers: Sequence[tuple[int, Answer]], since_ms: int) -> None:
-    """Served before, refused by every node from a second afterwards."""
+    """Assert that every node served requests before, and refused them a second later."""
     for node in NODES:
         assert any(who == node and each.status == 200 for who, each in answers)
         late = [each for who, each in answers if who == node and each.sent_ms > since_ms + 1_000]
@@ -102,19 +102,19 @@ def assert_refused_everywhere(answers: Sequence[tuple[int, Answer]], since_ms: i
 def test_a_revoked_key(cluster: Cluster, cases: Mapping[str, Case]) -> None:
     case = cases["revoked"]
     revoked_ms = committed_ms(cluster, case.account)
-    assert last_let_in_ms(cluster, case.account) <= revoked_ms + 1_000
+    assert last_admitted_ms(cluster, case.account) <= revoked_ms + 1_000
     assert_refused_everywhere(case.answers, revoked_ms)
 
 
 def test_a_suspended_account(cluster: Cluster, cases: Mapping[str, Case]) -> None:
     case = cases["suspended"]
     suspended_ms = committed_ms(cluster, case.account)
-    assert last_let_in_ms(cluster, case.account) <= suspended_ms + 1_000
+    assert last_admitted_ms(cluster, case.account) <= suspended_ms + 1_000
     assert_refused_everywhere(case.answers, suspended_ms)
 
 
 def test_another_plan(cluster: Cluster, cases: Mapping[str, Case]) -> None:
-    """Its limits are in every answer."""
+    """The new plan's limits are in the answers."""
     case = cases["changed"]
     changed_ms = committed_ms(cluster, case.account)
     for node in NODES:

@@ -32,7 +32,7 @@ class Service:
 
     @property
     def workers(self) -> Sequence[int]:
-        """Process ids, in the order of their start."""
+        """Return the process IDs in the order of their start."""
         pid = self.process.pid
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
         return [int(each) for each in text.split()]
@@ -50,14 +50,14 @@ class Service:
 
 
 def ignores_sigterm(pid: int) -> bool:
-    """Whether SIGTERM is set to SIG_IGN; a handler is not."""
+    """Return whether SIGTERM is set to SIG_IGN."""
     status = Path(f"/proc/{pid}/status").read_text("ascii")
     (mask,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
     return bool(int(mask, 16) >> (signal.SIGTERM - 1) & 1)
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process; zombies have ended."""
+    """Return whether the process is running, not a zombie."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text("utf-8")
     except FileNotFoundError:

@@ -1,7 +1,4 @@
-"""The provider that live accounts' lookups ask, in this process: slow on demand, and it counts.
-
-What it says comes from the simulator.
-"""
+"""The provider of live accounts, in this process: the simulator with delays and a counter."""
 
 import asyncio
 import socket
@@ -17,7 +14,7 @@ from balcao.providers.simulation.app import create_app
 
 
 class Upstream:
-    """Listens in a thread of its own, so that it answers while a test waits for something else."""
+    """A server in its own thread, so that it answers while a test blocks."""
 
     def __init__(self) -> None:
         self.delay_seconds = 0.0
@@ -37,7 +34,7 @@ class Upstream:
         self.listen(listening)
 
     def listen(self, bound: socket.socket) -> None:
-        """Answer on this socket too."""
+        """Also answer on this socket."""
         self._run(self._listen(bound))
 
     def hold(self) -> None:
@@ -45,11 +42,11 @@ class Upstream:
         self._open.clear()
 
     def release(self) -> None:
-        """Answer those that wait, and others at once."""
+        """Answer the waiting callers, and later ones immediately."""
         self._loop.call_soon_threadsafe(self._open.set)
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop the server."""
         self._run(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -74,7 +71,7 @@ class Upstream:
         try:
             await self._answer(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the node was killed while it asked
+            pass  # the node was killed meanwhile
         finally:
             writer.close()
 

@@ -635,7 +635,7 @@ OTHER_CLIENTS = {"aiohttp", "http.client", "httpx", "niquests", "requests", "url
 # `doctor` asks the server of this very machine whether it is alive; a month is fetched from where
 # it is published, by nobody's lookup; `consultar` asks a Balcão.
 ALLOWED = {
-    "cli/asking.py",
+    "cli/service_client.py",
     "sources/upstream.py",
     "examination/service.py",
     "opendata/fetching/line.py",

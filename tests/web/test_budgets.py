@@ -24,7 +24,7 @@ def create(browser: Browser, **fields: str) -> PageResponse:
     return browser.post(PATH, usual | fields)
 
 
-def test_a_budget_from_its_beginning_to_its_end(house: Service, who: Client) -> None:
+def test_lifecycle_of_a_budget(house: Service, who: Client) -> None:
     browser = signed_in(house, who)
     assert create(browser, chave=str(who.key_id), nome="Da loja").status == 303
     assert house.get(company(CNPJ), who).status == 200

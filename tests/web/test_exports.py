@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 from starlette.responses import Response
 
-from balcao.batches.turns import FileTurns
+from balcao.batches.file_scheduling import FileSlots
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import FileRunning
 from balcao.storage.spreadsheet import Sheet, write_xlsx
@@ -19,8 +19,8 @@ from balcao.web.kit.exports import CSV, Exports, paced
 ROWS = 20_000
 
 
-def turns() -> FileTurns:
-    return FileTurns(lambda account_id: 2, 10)
+def turns() -> FileSlots:
+    return FileSlots(lambda account_id: 2, 10)
 
 
 async def content(response: Response) -> int:

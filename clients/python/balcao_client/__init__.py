@@ -1,4 +1,4 @@
-"""A client of Balcão: `Balcao` waits, `BalcaoAsync` is awaited; both ask the same in the same way.
+"""Clients of Balcão: `Balcao`, and `BalcaoAsync` with the same methods as coroutines.
 
 with Balcao("https://balcao.example", key) as balcao:
     answer = balcao.cnpj_receita_federal("12.ABC.345/01DE-35")

@@ -1,6 +1,6 @@
-"""How requests are sent, repeated and read, the same for both clients.
+"""Sending, retries and parsing, shared by both clients.
 
-Everything that is decided is in `conversation`, which does no I/O: `cases.json` says what it must do.
+All decisions are in `exchange`, which does no I/O and is tested by `cases.json`.
 """
 
 import asyncio
@@ -19,30 +19,30 @@ import httpx2
 
 T = TypeVar("T")
 
-TIMEOUT_SECONDS = 60.0  # more than the service's sources get, so that what was paid for arrives
+TIMEOUT_SECONDS = 60.0  # longer than the service's sources take, so that paid answers arrive
 ATTEMPTS = 4
 WAIT_SECONDS_MAX = 60.0
-_REPEATED = {409, 429, 503}
+_RETRIED = {409, 429, 503}
 _UNCERTAIN = "COBRANCA_INCERTA"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """An answer that is no error. A certificate that was refused on its merits is one, too."""
+    """A successful answer; a certificate refused on its merits is one, too."""
 
     body: T
     status: int
     request_id: str | None
     credits: int | None
-    """What it cost."""
+    """Charged credits."""
     replayed: bool
-    """Whether it is an earlier answer under the same Idempotency-Key, told again at no cost."""
+    """Whether it is an earlier answer of the same Idempotency-Key, repeated at no cost."""
     headers: Mapping[str, str]
-    """By their names in lower case."""
+    """By name, in lower case."""
 
 
 class BalcaoError(Exception):
-    """The question was not answered. Decide by `code`: messages are for people, and change."""
+    """The request failed. Decide by `code`: messages are for people and may change."""
 
     def __init__(
         self,
@@ -57,41 +57,41 @@ class BalcaoError(Exception):
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
-        """The service's; `SEM_RESPOSTA` without an answer, `HTTP_…` if it was somebody else's."""
+        """Code of the service; `SEM_RESPOSTA` without a response, `HTTP_…` for a foreign one."""
         self.message = message
         self.status = status
-        """0 without an answer."""
+        """0 without a response."""
         self.request_id = request_id
         self.credits = credits
-        """What it cost: 0 of an error of the service; None where nobody said."""
+        """Charged credits: 0 for errors of the service, None if unknown."""
         self.retry_after = retry_after
-        """Seconds after which the service would be asked in vain no more, if it said so."""
+        """Seconds to wait before a retry, if the service sent them."""
         self.body = body or {}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question, as the generated methods put it. None is left out of query and headers."""
+    """A call of a generated method. None is left out of query and headers."""
 
     method: str
     path: str
-    """With `{}` in the places of `documents`."""
+    """With a `{}` for each of `documents`."""
     documents: tuple[str, ...] = ()
-    """Kept to the letter: a CNPJ may have letters, and zeros at its start."""
+    """Texts: a CNPJ may have letters and leading zeros."""
     query: Mapping[str, str | int | float | None] = field(default_factory=dict)
     headers: Mapping[str, str | None] = field(default_factory=dict)
-    once: bool = False
-    """Whether the operation takes an Idempotency-Key."""
+    idempotent: bool = False
+    """Whether the operation accepts an Idempotency-Key."""
     idempotency_key: str | None = None
     content: bytes | None = None
     content_type: str = "application/json"
-    reads: str = "json"
-    """Or `bytes`."""
+    response_type: str = "json"
+    """`json` or `bytes`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A request as it goes out."""
+class Request:
+    """A request to send."""
 
     method: str
     target: str
@@ -100,8 +100,8 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
-    """An answer as it came in; header names in lower case."""
+class Response:
+    """A received response; names of headers in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -109,87 +109,89 @@ class Came:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """No answer, or not the whole of it."""
+class NoResponse:
+    """A missing or incomplete response."""
 
-    why: str
+    reason: str
 
 
-def conversation(
+def exchange(
     call: Call, key: str, new_key: Callable[[], str]
-) -> Generator[Sent | float, Came | Lost | None, Answer[Any]]:
-    """Ask until there is an answer, or nothing is to be expected of asking again.
+) -> Generator[Request | float, Response | NoResponse | None, Answer[Any]]:
+    """Retry a call until there is an answer or retries are useless.
 
-    Yields a request, and wants to be sent what came of it; or seconds to wait. Raises BalcaoError.
+    Yields a request, is sent its response, or yields seconds to wait. Raises BalcaoError.
     """
-    own = call.idempotency_key
-    once = own or new_key()
-    harmless = call.once or call.method == "GET"
-    # The last attempt that may have been carried out and charged: the key is kept to the end.
-    doubt: BalcaoError | None = None
+    given_key = call.idempotency_key
+    current_key = given_key or new_key()
+    repeatable = call.idempotent or call.method == "GET"
+    # An attempt that may have been executed and charged; from then on the key is not changed.
+    uncertain: BalcaoError | None = None
     for attempt in range(1, ATTEMPTS + 1):
-        came = yield _request(call, key, once if call.once else None)
+        response = yield _request(call, key, current_key if call.idempotent else None)
         wait = float(2 ** (attempt - 1))
-        if isinstance(came, Lost):
-            # It may have been done: only what is known by its key, or changes nothing, is repeated.
-            failure = doubt = BalcaoError("SEM_RESPOSTA", came.why)
-            if not harmless:
+        if isinstance(response, NoResponse):
+            # It may have been executed: repeat only with a key, or if it changes nothing.
+            failure = uncertain = BalcaoError("SEM_RESPOSTA", response.reason)
+            if not repeatable:
                 raise failure
         else:
-            assert came is not None
-            body = _read(came)
-            if 200 <= came.status < 300 and call.reads == "bytes":
-                return _answer(came, came.content)
+            assert response is not None
+            body = _read(response)
+            if 200 <= response.status < 300 and call.response_type == "bytes":
+                return _answer(response, response.content)
             if body is not None and body["error"] is False:
-                return _answer(came, body)
-            failure = _error(came, body)
-            if came.status not in _REPEATED or (came.status == 409 and failure.retry_after is None):
+                return _answer(response, body)
+            failure = _error(response, body)
+            if response.status not in _RETRIED or (
+                response.status == 409 and failure.retry_after is None
+            ):
                 raise failure
             if failure.retry_after is not None:
                 wait = float(failure.retry_after)
-            if came.status == 503:
-                # A proxy's, or an uncertain one of the service: it may have been done.
+            if response.status == 503:
+                # Of a proxy, or with an uncertain outcome: it may have been executed.
                 if body is None or failure.code == _UNCERTAIN:
-                    if not harmless:
+                    if not repeatable:
                         raise failure
-                    doubt = failure
-                elif doubt is None or came.headers.get("idempotent-replayed") == "true":
-                    # It ended there, at no cost, and would be told again under this key.
-                    doubt = None
-                    if own is not None:
+                    uncertain = failure
+                elif uncertain is None or response.headers.get("idempotent-replayed") == "true":
+                    # It ended at no cost, and this key would return the same answer again.
+                    uncertain = None
+                    if given_key is not None:
                         raise failure
-                    once = new_key()
+                    current_key = new_key()
         if attempt == ATTEMPTS or wait > WAIT_SECONDS_MAX:
-            # A 503 is about its own attempt alone, and leaves an earlier one open.
-            raise doubt if doubt is not None and failure.status == 503 else failure
+            # A 503 concerns only its own attempt; an earlier one may still have been charged.
+            raise uncertain if uncertain is not None and failure.status == 503 else failure
         yield wait
     raise AssertionError("the last attempt ends it")
 
 
-def _request(call: Call, key: str, once: str | None) -> Sent:
+def _request(call: Call, key: str, idempotency_key: str | None) -> Request:
     documents = (quote(document, safe="") for document in call.documents)
     query = {name: _text(value) for name, value in call.query.items() if value is not None}
     target = call.path.format(*documents) + (f"?{urlencode(query)}" if query else "")
     headers = {name: value for name, value in call.headers.items() if value is not None}
     headers["x-api-key"] = key
-    if once is not None:
-        headers["Idempotency-Key"] = once
+    if idempotency_key is not None:
+        headers["Idempotency-Key"] = idempotency_key
     if call.content is not None:
         headers["Content-Type"] = call.content_type
-    return Sent(call.method, target, headers, call.content)
+    return Request(call.method, target, headers, call.content)
 
 
 def _text(value: str | int | float) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    # Without an exponent, however large an amount is.
+    # Large amounts without an exponent.
     return format(Decimal(str(value)), "f") if isinstance(value, float) else str(value)
 
 
-def _read(came: Came) -> Mapping[str, Any] | None:
-    """The envelope; None where it is not the service's."""
+def _read(response: Response) -> Mapping[str, Any] | None:
+    """Return the envelope, None if it is not the service's."""
     try:
-        body = json.loads(came.content)
+        body = json.loads(response.content)
     except ValueError:
         return None
     ours = isinstance(body, dict) and isinstance(body.get("error"), bool)
@@ -200,32 +202,32 @@ def _number(text: str | None) -> int | None:
     return int(text) if text is not None and re.fullmatch("[0-9]{1,9}", text) else None
 
 
-def _answer(came: Came, body: object) -> Answer[Any]:
+def _answer(response: Response, body: object) -> Answer[Any]:
     return Answer(
         body,
-        came.status,
-        came.headers.get("x-request-id"),
-        _number(came.headers.get("x-creditos-cobrados")),
-        came.headers.get("idempotent-replayed") == "true",
-        came.headers,
+        response.status,
+        response.headers.get("x-request-id"),
+        _number(response.headers.get("x-creditos-cobrados")),
+        response.headers.get("idempotent-replayed") == "true",
+        response.headers,
     )
 
 
-def _error(came: Came, body: Mapping[str, Any] | None) -> BalcaoError:
+def _error(response: Response, body: Mapping[str, Any] | None) -> BalcaoError:
     detail = (body or {}).get("error_message") or {}
     return BalcaoError(
-        detail.get("code", f"HTTP_{came.status}"),
+        detail.get("code", f"HTTP_{response.status}"),
         detail.get("message", "a resposta não é do serviço"),
-        status=came.status,
-        request_id=came.headers.get("x-request-id"),
-        credits=_number(came.headers.get("x-creditos-cobrados")),
-        retry_after=_number(came.headers.get("retry-after")),
+        status=response.status,
+        request_id=response.headers.get("x-request-id"),
+        credits=_number(response.headers.get("x-creditos-cobrados")),
+        retry_after=_number(response.headers.get("retry-after")),
         body=body,
     )
 
 
 def as_json(body: object) -> bytes | None:
-    """A body to send; None stays none."""
+    """Encode a body, None if there is none."""
     return None if body is None else json.dumps(body, ensure_ascii=False).encode()
 
 
@@ -233,12 +235,12 @@ def _new_key() -> str:
     return str(uuid.uuid4())
 
 
-def _came(reply: httpx2.Response) -> Came:
-    return Came(reply.status_code, dict(reply.headers), reply.content)
+def _response_of(reply: httpx2.Response) -> Response:
+    return Response(reply.status_code, dict(reply.headers), reply.content)
 
 
-class Waiting:
-    """What `Balcao` is made of."""
+class SyncClient:
+    """Base of `Balcao`."""
 
     def __init__(
         self,
@@ -261,38 +263,38 @@ class Waiting:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     def _ask(self, call: Call) -> Answer[Any]:
-        story = conversation(call, self._key, _new_key)
-        came: Came | Lost | None = None
+        steps = exchange(call, self._key, _new_key)
+        response: Response | NoResponse | None = None
         while True:
             try:
-                step = story.send(came)
+                step = steps.send(response)
             except StopIteration as end:
                 answer: Answer[Any] = end.value
                 return answer
-            if isinstance(step, Sent):
-                came = self._send(step)
+            if isinstance(step, Request):
+                response = self._send(step)
             else:
                 self._sleep(step)
-                came = None
+                response = None
 
-    def _send(self, sent: Sent) -> Came | Lost:
-        url = self._address + sent.target
+    def _send(self, request: Request) -> Response | NoResponse:
+        url = self._address + request.target
         try:
-            return _came(
+            return _response_of(
                 self._http.request(
-                    sent.method, url, headers=dict(sent.headers), content=sent.content
+                    request.method, url, headers=dict(request.headers), content=request.content
                 )
             )
         except httpx2.TransportError as e:
-            return Lost(f"{type(e).__name__} {e}".strip())
+            return NoResponse(f"{type(e).__name__} {e}".strip())
 
 
-class Awaited:
-    """What `BalcaoAsync` is made of."""
+class AsyncClient:
+    """Base of `BalcaoAsync`."""
 
     def __init__(
         self,
@@ -315,31 +317,31 @@ class Awaited:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def _ask(self, call: Call) -> Answer[Any]:
-        story = conversation(call, self._key, _new_key)
-        came: Came | Lost | None = None
+        steps = exchange(call, self._key, _new_key)
+        response: Response | NoResponse | None = None
         while True:
             try:
-                step = story.send(came)
+                step = steps.send(response)
             except StopIteration as end:
                 answer: Answer[Any] = end.value
                 return answer
-            if isinstance(step, Sent):
-                came = await self._send(step)
+            if isinstance(step, Request):
+                response = await self._send(step)
             else:
                 await self._sleep(step)
-                came = None
+                response = None
 
-    async def _send(self, sent: Sent) -> Came | Lost:
-        url = self._address + sent.target
+    async def _send(self, request: Request) -> Response | NoResponse:
+        url = self._address + request.target
         try:
-            return _came(
+            return _response_of(
                 await self._http.request(
-                    sent.method, url, headers=dict(sent.headers), content=sent.content
+                    request.method, url, headers=dict(request.headers), content=request.content
                 )
             )
         except httpx2.TransportError as e:
-            return Lost(f"{type(e).__name__} {e}".strip())
+            return NoResponse(f"{type(e).__name__} {e}".strip())

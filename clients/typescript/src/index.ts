@@ -1,4 +1,4 @@
-// A client of Balcão, of what browsers and Node have: no dependencies.
+// A client of Balcão for browsers and Node, without dependencies.
 //
 //     const balcao = new Balcao("https://balcao.example", key);
 //     const { body, credits } = await balcao.cnpjReceitaFederal({ cnpj: "12.ABC.345/01DE-35" });

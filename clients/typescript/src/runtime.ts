@@ -1,31 +1,31 @@
-// How requests are sent, repeated and read: `cases.json` says what it must do.
+// Sending, retries and parsing, tested by `cases.json`.
 
-/** More than the service's sources get, so that what was paid for arrives. */
+/** Longer than the service's sources take, so that paid answers arrive. */
 export const TIMEOUT_SECONDS = 60;
 const ATTEMPTS = 4;
 const WAIT_SECONDS_MAX = 60;
-const REPEATED = new Set([409, 429, 503]);
+const RETRIED = new Set([409, 429, 503]);
 const UNCERTAIN = "COBRANCA_INCERTA";
 
-/** An answer that is no error. A certificate that was refused on its merits is one, too. */
+/** A successful answer; a certificate refused on its merits is one, too. */
 export interface Answer<T> {
   readonly body: T;
   readonly status: number;
   readonly requestId: string | null;
-  /** What it cost. */
+  /** Charged credits. */
   readonly credits: number | null;
-  /** Whether it is an earlier answer under the same Idempotency-Key, told again at no cost. */
+  /** Whether it is an earlier answer of the same Idempotency-Key, repeated at no cost. */
   readonly replayed: boolean;
   readonly headers: Headers;
 }
 
 export interface Options {
   readonly timeoutSeconds?: number;
-  /** Instead of the real pause, for tests. */
+  /** Replaces the pause, for tests. */
   readonly sleep?: (seconds: number) => Promise<unknown>;
 }
 
-interface Told {
+interface ErrorDetails {
   readonly status?: number;
   readonly requestId?: string | null;
   readonly credits?: number | null;
@@ -33,44 +33,44 @@ interface Told {
   readonly body?: Envelope | null;
 }
 
-/** The question was not answered. Decide by `code`: messages are for people, and change. */
+/** The request failed. Decide by `code`: messages are for people and may change. */
 export class BalcaoError extends Error {
-  /** The service's; `SEM_RESPOSTA` without an answer, `HTTP_…` if it was somebody else's. */
+  /** Code of the service; `SEM_RESPOSTA` without a response, `HTTP_…` for a foreign one. */
   readonly code: string;
-  /** 0 without an answer. */
+  /** 0 without a response. */
   readonly status: number;
   readonly requestId: string | null;
-  /** What it cost: 0 of an error of the service; null where nobody said. */
+  /** Charged credits: 0 for errors of the service, null if unknown. */
   readonly credits: number | null;
-  /** Seconds after which the service would be asked in vain no more, if it said so. */
+  /** Seconds to wait before a retry, if the service sent them. */
   readonly retryAfter: number | null;
   readonly body: Readonly<Record<string, unknown>>;
 
-  constructor(code: string, message: string, told: Told = {}) {
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
     super(message);
     this.name = "BalcaoError";
     this.code = code;
-    this.status = told.status ?? 0;
-    this.requestId = told.requestId ?? null;
-    this.credits = told.credits ?? null;
-    this.retryAfter = told.retryAfter ?? null;
-    this.body = told.body ?? {};
+    this.status = details.status ?? 0;
+    this.requestId = details.requestId ?? null;
+    this.credits = details.credits ?? null;
+    this.retryAfter = details.retryAfter ?? null;
+    this.body = details.body ?? {};
   }
 }
 
-/** One question, as the generated methods put it. Undefined is left out of query and headers. */
+/** A call of a generated method. Undefined is left out of query and headers. */
 export interface Call {
   readonly method: string;
-  /** Each document kept to the letter: a CNPJ may have letters, and zeros at its start. */
+  /** With documents as texts: a CNPJ may have letters and leading zeros. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Whether the operation takes an Idempotency-Key. */
-  readonly once?: boolean;
+  /** Whether the operation accepts an Idempotency-Key. */
+  readonly idempotent?: boolean;
   readonly idempotencyKey?: string | undefined;
   readonly content?: BodyInit | undefined;
   readonly contentType?: string;
-  readonly reads?: "json" | "bytes";
+  readonly responseType?: "json" | "bytes";
 }
 
 interface Envelope extends Record<string, unknown> {
@@ -78,13 +78,13 @@ interface Envelope extends Record<string, unknown> {
   readonly error_message?: { readonly code?: string; readonly message?: string } | null;
 }
 
-interface Came {
+interface Received {
   readonly status: number;
   readonly headers: Headers;
   readonly content: Uint8Array;
 }
 
-/** What `Balcao` is made of. */
+/** Base of `Balcao`. */
 export class Runtime {
   readonly timeoutSeconds: number;
   readonly #address: string;
@@ -99,58 +99,58 @@ export class Runtime {
       options.sleep ?? ((seconds) => new Promise((done) => setTimeout(done, seconds * 1000)));
   }
 
-  /** Ask until there is an answer, or nothing is to be expected of asking again. */
+  /** Retry a call until there is an answer or retries are useless. */
   protected async ask<T>(call: Call): Promise<Answer<T>> {
-    const own = call.idempotencyKey;
-    const harmless = call.once === true || call.method === "GET";
-    let once = own ?? crypto.randomUUID();
-    // The last attempt that may have been carried out and charged: the key is kept to the end.
-    let doubt: BalcaoError | null = null;
+    const givenKey = call.idempotencyKey;
+    const repeatable = call.idempotent === true || call.method === "GET";
+    let currentKey = givenKey ?? crypto.randomUUID();
+    // An attempt that may have been executed and charged; from then on the key is not changed.
+    let uncertain: BalcaoError | null = null;
     for (let attempt = 1; ; attempt++) {
-      const came = await this.#send(call, once);
+      const received = await this.#send(call, currentKey);
       let wait = 2 ** (attempt - 1);
       let failure: BalcaoError;
-      if (came instanceof BalcaoError) {
-        // It may have been done: only what is known by its key, or changes nothing, is repeated.
-        failure = doubt = came;
-        if (!harmless) throw failure;
+      if (received instanceof BalcaoError) {
+        // It may have been executed: repeat only with a key, or if it changes nothing.
+        failure = uncertain = received;
+        if (!repeatable) throw failure;
       } else {
-        if (came.status >= 200 && came.status < 300 && call.reads === "bytes") {
-          return answer(came, came.content as T);
+        if (received.status >= 200 && received.status < 300 && call.responseType === "bytes") {
+          return answer(received, received.content as T);
         }
-        const body = read(came);
-        if (body?.error === false) return answer(came, body as T);
-        failure = refusal(came, body);
-        if (!REPEATED.has(came.status)) throw failure;
-        if (came.status === 409 && failure.retryAfter === null) throw failure;
+        const body = read(received);
+        if (body?.error === false) return answer(received, body as T);
+        failure = refusal(received, body);
+        if (!RETRIED.has(received.status)) throw failure;
+        if (received.status === 409 && failure.retryAfter === null) throw failure;
         wait = failure.retryAfter ?? wait;
-        if (came.status === 503) {
-          // A proxy's, or an uncertain one of the service: it may have been done.
+        if (received.status === 503) {
+          // Of a proxy, or with an uncertain outcome: it may have been executed.
           if (body === null || failure.code === UNCERTAIN) {
-            if (!harmless) throw failure;
-            doubt = failure;
-          } else if (doubt === null || came.headers.get("idempotent-replayed") === "true") {
-            // It ended there, at no cost, and would be told again under this key.
-            doubt = null;
-            if (own !== undefined) throw failure;
-            once = crypto.randomUUID();
+            if (!repeatable) throw failure;
+            uncertain = failure;
+          } else if (uncertain === null || received.headers.get("idempotent-replayed") === "true") {
+            // It ended at no cost, and this key would return the same answer again.
+            uncertain = null;
+            if (givenKey !== undefined) throw failure;
+            currentKey = crypto.randomUUID();
           }
         }
       }
       if (attempt === ATTEMPTS || wait > WAIT_SECONDS_MAX) {
-        // A 503 is about its own attempt alone, and leaves an earlier one open.
-        throw doubt !== null && failure.status === 503 ? doubt : failure;
+        // A 503 concerns only its own attempt; an earlier one may still have been charged.
+        throw uncertain !== null && failure.status === 503 ? uncertain : failure;
       }
       await this.#sleep(wait);
     }
   }
 
-  async #send(call: Call, once: string): Promise<Came | BalcaoError> {
+  async #send(call: Call, idempotencyKey: string): Promise<Received | BalcaoError> {
     const headers = new Headers({ "x-api-key": this.#key });
     for (const [name, value] of Object.entries(call.headers ?? {})) {
       if (value !== undefined) headers.set(name, value);
     }
-    if (call.once) headers.set("Idempotency-Key", once);
+    if (call.idempotent) headers.set("Idempotency-Key", idempotencyKey);
     if (call.content !== undefined) {
       headers.set("Content-Type", call.contentType ?? "application/json");
     }
@@ -164,7 +164,7 @@ export class Runtime {
         method: call.method,
         headers,
         body: call.content ?? null,
-        redirect: "manual", // the key is for this address alone
+        redirect: "manual", // the key must not reach another address
         signal: AbortSignal.timeout(this.timeoutSeconds * 1000),
       });
       const content = new Uint8Array(await response.arrayBuffer());
@@ -175,20 +175,20 @@ export class Runtime {
   }
 }
 
-/** A document's place in a path. */
+/** Encodes a document for a path. */
 export function part(document: string): string {
   return encodeURIComponent(document);
 }
 
-/** A body to send; undefined stays none. */
+/** Encodes a body, undefined if there is none. */
 export function asJson(body: unknown): string | undefined {
   return body === undefined ? undefined : JSON.stringify(body);
 }
 
-/** The envelope; null where it is not the service's. */
-function read(came: Came): Envelope | null {
+/** Returns the envelope, null if it is not the service's. */
+function read(received: Received): Envelope | null {
   try {
-    const body: unknown = JSON.parse(new TextDecoder().decode(came.content));
+    const body: unknown = JSON.parse(new TextDecoder().decode(received.content));
     const ours =
       typeof body === "object" && body !== null && "error" in body && typeof body.error === "boolean";
     return ours ? (body as Envelope) : null;
@@ -201,27 +201,27 @@ function number(text: string | null): number | null {
   return text !== null && /^[0-9]{1,9}$/.test(text) ? Number(text) : null;
 }
 
-function answer<T>(came: Came, body: T): Answer<T> {
+function answer<T>(received: Received, body: T): Answer<T> {
   return {
     body,
-    status: came.status,
-    requestId: came.headers.get("x-request-id"),
-    credits: number(came.headers.get("x-creditos-cobrados")),
-    replayed: came.headers.get("idempotent-replayed") === "true",
-    headers: came.headers,
+    status: received.status,
+    requestId: received.headers.get("x-request-id"),
+    credits: number(received.headers.get("x-creditos-cobrados")),
+    replayed: received.headers.get("idempotent-replayed") === "true",
+    headers: received.headers,
   };
 }
 
-function refusal(came: Came, body: Envelope | null): BalcaoError {
+function refusal(received: Received, body: Envelope | null): BalcaoError {
   const detail = body?.error_message ?? {};
   return new BalcaoError(
-    detail.code ?? `HTTP_${came.status}`,
+    detail.code ?? `HTTP_${received.status}`,
     detail.message ?? "a resposta não é do serviço",
     {
-      status: came.status,
-      requestId: came.headers.get("x-request-id"),
-      credits: number(came.headers.get("x-creditos-cobrados")),
-      retryAfter: number(came.headers.get("retry-after")),
+      status: received.status,
+      requestId: received.headers.get("x-request-id"),
+      credits: number(received.headers.get("x-creditos-cobrados")),
+      retryAfter: number(received.headers.get("retry-after")),
       body,
     },
   );

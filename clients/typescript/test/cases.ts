@@ -1,4 +1,4 @@
-// Plays the shared cases against a scripted server, and prints what the caller of each got.
+// Runs the shared cases against a scripted server, and prints the outcome of each.
 //
 //     node test/cases.ts http://127.0.0.1:8080 < ../cases.json
 import { readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ interface Case {
 const base = process.argv[2];
 const { cases } = JSON.parse(readFileSync(0, "utf8")) as { cases: Case[] };
 
-async function played(one: Case): Promise<unknown> {
+async function run(one: Case): Promise<unknown> {
   const waits: number[] = [];
   const client = new Balcao(`${base}/${one.name}/`, "chave", {
     timeoutSeconds: one.timeout_seconds ?? 30,
@@ -30,8 +30,8 @@ async function played(one: Case): Promise<unknown> {
     const answer = await method.call(client, given);
     const body: unknown = answer.body;
     const { status, requestId: request_id, credits, replayed } = answer;
-    const told = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
-    return { waits, answer: { body: told, status, request_id, credits, replayed } };
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
+    return { waits, answer: { body: text, status, request_id, credits, replayed } };
   } catch (error) {
     if (!(error instanceof BalcaoError)) throw error;
     const { code, message, status, requestId: request_id, credits, body } = error;
@@ -41,6 +41,6 @@ async function played(one: Case): Promise<unknown> {
 }
 
 const outcomes: Record<string, unknown> = {};
-for (const one of cases) outcomes[one.name] = await played(one);
+for (const one of cases) outcomes[one.name] = await run(one);
 const { timeoutSeconds: timeout_seconds } = new Balcao("http://h", "k");
 console.log(JSON.stringify({ timeout_seconds, outcomes }));

@@ -1,11 +1,11 @@
-"""A batch and its rows, as the API and `--json` show them (contract 13.1)."""
+"""API types of batches and their rows, also printed by `--json` (contract 13.1)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
-from balcao.batches.desk import BatchSeen
+from balcao.batches.desk import BatchInfo
 from balcao.batches.pauses import pause_of
 from balcao.batches.result_columns import ResultRow, members, row_type
 from balcao.core.batches import ROW_STATES, BatchState, PauseReason, RowState
@@ -20,7 +20,7 @@ _PLURALS: Mapping[RowState, str] = {"em_andamento": "em_andamento"}  # others ta
 
 @described("LinhasDoLote", "Quantas linhas há, por estado.")
 class RowCounts(msgspec.Struct, frozen=True):
-    """Number of rows by state; `validas` counts those that are, or were, to be looked up."""
+    """Number of rows by state; `validas` counts those to be looked up, done or not."""
 
     total: Annotated[int, said("Todas as linhas lidas.")]
     validas: Annotated[int, said("Linhas a consultar ou consultadas.")]
@@ -36,7 +36,7 @@ class RowCounts(msgspec.Struct, frozen=True):
 
 @described("CotacaoDoLote", "O que o lote custaria.")
 class BatchQuoteAnswer(msgspec.Struct, frozen=True):
-    """The quote that a confirmation confirms."""
+    """The quote of a batch, which a confirmation names by its digest."""
 
     digest: Annotated[str, said("O que se confirma: as linhas, a tabela e os parâmetros.")]
     creditos_min: Annotated[int, said("O mínimo que custaria.")]
@@ -71,7 +71,7 @@ class BatchQuoteAnswer(msgspec.Struct, frozen=True):
 
 @described("RespostaLoteNovo", "Um lote recebido.")
 class NewBatchAnswer(msgspec.Struct, frozen=True):
-    """A batch as it was received."""
+    """A newly received batch."""
 
     id: Annotated[str, said("Identificador do lote.", format="uuid")]
     nome: Annotated[str, said("Nome que lhe deram; vazio, se nenhum.")]
@@ -116,14 +116,14 @@ class RowAnswer(row_type()):  # type: ignore[misc]
 
 
 def row_answer(row: StoredRow) -> RowAnswer:
-    """Return the answer about a row."""
+    """Return the API's form of a row."""
     return msgspec.convert(members(ResultRow(row)), RowAnswer)
 
 
-def batch_answer(seen: BatchSeen) -> BatchAnswer:
-    """Return the answer about a batch."""
-    batch, understood = seen.batch, seen.understood
-    pause = pause_of(batch, seen.available)
+def batch_answer(info: BatchInfo) -> BatchAnswer:
+    """Return the API's form of a batch."""
+    batch, summary = info.batch, info.summary
+    pause = pause_of(batch, info.available)
     return BatchAnswer(
         id=batch.batch_id,
         nome=batch.name,
@@ -132,9 +132,9 @@ def batch_answer(seen: BatchSeen) -> BatchAnswer:
         motivo=batch.reason,
         codigo=batch.code,
         mensagem=batch.message if pause is None else pause.message,
-        colunas=() if understood is None else understood.columns,
+        colunas=() if summary is None else summary.columns,
         linhas=row_counts(batch),
-        cotacao=quote_answer(seen),
+        cotacao=quote_answer(info),
         teto_creditos=batch.ceiling,
         creditos_gastos=batch.spent,
         creditos_reservados=batch.held,
@@ -142,32 +142,32 @@ def batch_answer(seen: BatchSeen) -> BatchAnswer:
         criado_em=instant(batch.created_ms) or "",
         confirmado_em=instant(batch.confirmed_ms),
         terminado_em=instant(batch.ended_ms),
-        apagado_em=instant(seen.erased_at_ms) or "",
+        apagado_em=instant(info.erased_at_ms) or "",
     )
 
 
 def row_counts(batch: StoredBatch) -> RowCounts:
-    """Return the number of its rows by state."""
+    """Return the number of the batch's rows by state."""
     counts = {_PLURALS.get(state, f"{state}s"): batch.rows(state) for state in ROW_STATES}
     total = batch.rows()
     return RowCounts(total, total - counts["invalidas"] - counts["repetidas"], **counts)
 
 
-def quote_answer(seen: BatchSeen) -> BatchQuoteAnswer | None:
-    """Return its quote, if it has one yet."""
-    quote = seen.batch.quote
+def quote_answer(info: BatchInfo) -> BatchQuoteAnswer | None:
+    """Return the API's form of the batch's quote, None before there is one."""
+    quote = info.batch.quote
     if quote is None:
         return None
     return BatchQuoteAnswer(
         digest=quote.digest,
         creditos_min=quote.least,
         creditos_max=quote.greatest,
-        creditos_esperados=seen.expected,
+        creditos_esperados=info.expected,
         validas=quote.valid,
         a_mao=quote.at_hand,
         a_consultar=quote.to_ask,
         valida_ate=instant(quote.until_ms) or "",
-        saldo_apos_maximo=seen.available_after,
-        duracao_estimada_s=seen.seconds,
-        fontes=seen.sources,
+        saldo_apos_maximo=info.available_after,
+        duracao_estimada_s=info.seconds,
+        fontes=info.sources,
     )

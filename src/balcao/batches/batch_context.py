@@ -1,4 +1,4 @@
-"""Shared by all parts of batches: one process's context, and what a stored batch was asked with."""
+"""The context shared by all parts of batches, and readers of a stored batch's parameters."""
 
 import asyncio
 import shutil
@@ -24,26 +24,26 @@ from balcao.storage.batches import StoredBatch
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import write_event
 
-# Is done within the transaction of its cause.
+# Runs within the transaction that it belongs to.
 CommitStep: TypeAlias = Callable[[SqlConnection], None]
 
-# Kinds of jobs; each is about a batch's number.
+# Job names; the subject of each job is a batch ID.
 VALIDATE = "lote_validar"
 RUN = "lote_executar"
 
-# The event loop's time is taken by groups of rows (ADR 0044). While others send lookups one by
-# one, groups are small, and the loop is theirs after each for so many times as long as it took.
+# Rows start in groups, each of which occupies the event loop (ADR 0044). While clients also send
+# single lookups, groups are small, and each is followed by a pause `PAUSE_RATIO` times as long.
 GROUP = 32  # rows: enough to share a commit
-GROUP_BESIDE_OTHERS = 2
-REST = 2.0
-BESIDE_SECONDS = 1.0  # a lookup that came a moment ago is followed by others
+SMALL_GROUP = 2
+PAUSE_RATIO = 2.0
+SERIES_SECONDS = 1.0  # single lookups usually come in series
 
 
 @dataclass(slots=True)
-class Pace:
-    """How many rows of batches may be begun at once, and the pauses between them.
+class RowPacer:
+    """Limits how many rows of batches start at once, and pauses between the groups.
 
-    `arrivals`: how many lookups this process has answered one by one.
+    `arrivals` returns the number of single lookups that this process has answered.
     """
 
     arrivals: Callable[[], int] = lambda: 0
@@ -51,80 +51,80 @@ class Pace:
     _until: float = field(default=0.0)
     _began: float = field(default=0.0)
 
-    def group(self) -> int:
-        """Return how many rows may be begun now."""
+    def group_size(self) -> int:
+        """Return how many rows may start now."""
         self._began = asyncio.get_running_loop().time()
         if (arrived := self.arrivals()) != self._seen:
-            self._seen, self._until = arrived, self._began + BESIDE_SECONDS
-        return GROUP_BESIDE_OTHERS if self._began < self._until else GROUP
+            self._seen, self._until = arrived, self._began + SERIES_SECONDS
+        return SMALL_GROUP if self._began < self._until else GROUP
 
-    async def rest(self) -> None:
-        """Leave the loop to the rows that were begun, and then to others."""
+    async def pause(self) -> None:
+        """Yield the event loop to the rows that were started, then to single lookups."""
         await asyncio.sleep(0)
         now = asyncio.get_running_loop().time()
         if now < self._until:
-            await asyncio.sleep(REST * (now - self._began))
+            await asyncio.sleep(PAUSE_RATIO * (now - self._began))
 
 
-class Understood(msgspec.Struct, frozen=True):
-    """How a file was understood, as it is kept with its batch."""
+class FileSummary(msgspec.Struct, frozen=True):
+    """Summary of a file's columns and rows, stored with its batch."""
 
     table: str  # for people: what kind of file
     columns: tuple[str, ...]  # for people: which column is what
     letters: Mapping[str, int | None]  # by role: its column; None: it has none
     rows_digest: str = ""
-    asked: tuple[AskedLine, ...] = ()  # who may have to be asked, in order
+    asked: tuple[AskedLine, ...] = ()  # sources that may be called, in order
 
     @property
-    def kept(self) -> str:
-        """JSON, as it is stored."""
+    def stored(self) -> str:
+        """The stored form, JSON."""
         return msgspec.json.encode(self).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class BatchContext:
-    """One for a process. `folder` has files while they are read or written."""
+    """Services shared by all parts of batches of a process. `folder` holds temporary files."""
 
     parts: Parts
     pepper: bytes
     folder: Path
     new_id: Callable[[], str]
-    pace: Pace = field(default_factory=Pace)
+    pace: RowPacer = field(default_factory=RowPacer)
 
     def now_ms(self) -> int:
-        """Return the instant."""
+        """Return the current instant."""
         return self.parts.now_ms()
 
     def seal(self, batch_id: str) -> BatchSeal:
         """Return the seal of a batch."""
         return seal_of(self.pepper, batch_id)
 
-    def remove_left(self) -> None:
-        """Remove files that processes which died left unsealed. Blocking."""
+    def remove_leftovers(self) -> None:
+        """Remove unencrypted files left by processes that died. Blocking."""
         for path in self.folder.glob("*"):
             try:
                 if path.stat().st_mtime * 1000 >= self.now_ms() - HOUR_MS:
                     continue
-                if path.is_dir():  # of a spreadsheet that was being written
+                if path.is_dir():  # temporary files of an unfinished spreadsheet
                     shutil.rmtree(path)
                 else:
                     path.unlink()
-            except FileNotFoundError:  # its process is done with it
+            except FileNotFoundError:  # removed meanwhile by its process
                 continue
 
     def operation(self, path: str) -> Operation | None:
-        """Return the operation of this path; None: there is none any more."""
+        """Return the operation with this path, None if it no longer exists."""
         found = (each for each in self.parts.operations.values() if each.path == path)
         return next(found, None)
 
     async def caller(self, batch: StoredBatch) -> Caller | None:
-        """Return the caller of a batch's rows; None: the key or the account is out of force."""
+        """Return the caller of a batch's rows, None if its key or account is inactive."""
         return await self.parts.desk.caller_for(
             batch.account_id, batch.key_id, batch.user_id, self.now_ms()
         )
 
     def event(self, kind: str, batch: StoredBatch, **more: object) -> CommitStep:
-        """Return the step that writes an event, in the commit of its cause (contract 13.7)."""
+        """Return a step that writes an event in the transaction of its cause (contract 13.7)."""
         at_ms = self.now_ms()
         body = {"lote": batch.batch_id, "operacao": batch.operation, **more}
         text = msgspec.json.encode(body).decode()
@@ -132,29 +132,29 @@ class BatchContext:
         return lambda connection: write_event(connection, happening)
 
     def digest(self, batch: StoredBatch, rows_digest: str) -> str:
-        """Return the digest of a quote for these rows, by the current tariff."""
+        """Return the digest of a quote for these rows under the current tariff."""
         return quote_digest(
             bytes.fromhex(rows_digest), tariff.version(), batch.operation, batch.parameters
         )
 
 
-def common_of(parameters: str) -> Mapping[str, str]:
-    """Return the parameters for all rows, from the query they are kept as."""
+def common_parameters(parameters: str) -> Mapping[str, str]:
+    """Return the parameters for all rows, parsed from their stored query string."""
     return dict(parse_qsl(parameters, keep_blank_values=True))
 
 
-def understood_of(batch: StoredBatch) -> Understood | None:
-    """Return how its file was understood; None: it was not read yet, or is erased."""
-    return None if batch.told is None else msgspec.json.decode(batch.told, type=Understood)
+def summary_of(batch: StoredBatch) -> FileSummary | None:
+    """Return how the batch's file was interpreted, None if unread or erased."""
+    return None if batch.told is None else msgspec.json.decode(batch.told, type=FileSummary)
 
 
-def chosen_of(batch: StoredBatch) -> Mapping[str, Choice]:
-    """Return the columns that somebody chose for a batch, by role."""
+def column_choices(batch: StoredBatch) -> Mapping[str, Choice]:
+    """Return the columns that the request chose, by role."""
     return msgspec.json.decode(batch.columns, type=dict[str, Choice])
 
 
-def quote_words(quote: BatchQuote) -> Mapping[str, object]:
-    """Return what an event has of a quote."""
+def quote_fields(quote: BatchQuote) -> Mapping[str, object]:
+    """Return the fields of a quote that its event carries."""
     return {
         "creditos_min": quote.least,
         "creditos_max": quote.greatest,
@@ -163,6 +163,6 @@ def quote_words(quote: BatchQuote) -> Mapping[str, object]:
     }
 
 
-def mark_of(ref: str | None) -> str | None:
-    """Return a client's own id as the mark of a request, if it can be one (contract 11.1)."""
+def row_tag(ref: str | None) -> str | None:
+    """Return a row's `ref` if it is valid as a request's tag (contract 11.1), else None."""
     return ref if ref and mark_flaw(ref) is None else None

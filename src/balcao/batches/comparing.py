@@ -1,7 +1,7 @@
-"""Conferência: what the file says of a company beside what the answer says (ADR 0045).
+"""Comparison of a file's data about a company with the answer's ("conferência", ADR 0045).
 
-Both sides are brought to one form before they are compared: case, accents, punctuation, legal
-forms, abbreviations of streets. Only names and streets can be alike without being the same.
+Both are normalised first: case, accents, punctuation, legal forms, abbreviations of streets. Only
+names and streets can be similar (`parecido`) without being equal.
 """
 
 import difflib
@@ -19,12 +19,12 @@ from balcao.operations.contract import Operation
 
 CheckResult: TypeAlias = Literal["igual", "parecido", "diferente", "ausente", "nao_verificado"]
 
-_ALIKE = 0.84  # of the characters, in order: a letter wrong in a short name, a word in a long one
-_NAME_CHARACTERS_MAX = 300  # longer than any name: what is compared letter by letter
+_ALIKE = 0.84  # similarity by characters: one wrong letter in a short name, one word in a long one
+_NAME_CHARACTERS_MAX = 300  # longer than any name: bounds the comparison by characters
 
 _NO_DIGIT = re.compile("[^0-9]")
 
-# How names end that mean the same company; whichever of them stand at the end go.
+# Words removed from the end of names: with or without them it is one company.
 _LEGAL_FORMS = frozenset(
     {
         "ltda", "limitada", "me", "mei", "epp", "eireli", "eirl", "sa", "ss", "slu", "cia",
@@ -70,11 +70,11 @@ _STREET_KINDS = frozenset(
 _NONE = frozenset({"isento", "isenta", "nao contribuinte", "nao possui", "nenhuma"})
 
 
-class Compared(msgspec.Struct, frozen=True, gc=False):
+class Comparison(msgspec.Struct, frozen=True, gc=False):
     """The comparison of one cell with the official value.
 
-    `ausente`: the cell is empty, and there is an official value. `nao_verificado`: no
-    answer has the official one, so nothing is known. `official` as people write it.
+    `ausente`: the cell is empty, but an official value exists. `nao_verificado`: no answer has
+    the official value. `official` is formatted for people.
     """
 
     fact: str
@@ -84,34 +84,34 @@ class Compared(msgspec.Struct, frozen=True, gc=False):
 
 def compare(
     operation: Operation, own: Sequence[tuple[str, str]], body: Mapping[str, Any] | None
-) -> Sequence[Compared]:
-    """Compare cells (`ColumnMap.comparisons`) with an answer's body; None: there is no answer."""
+) -> Sequence[Comparison]:
+    """Compare cells (`ColumnMap.comparisons`) with an answer's body, None if there is no answer."""
     return [_compared(operation, fact, text, body) for fact, text in own]
 
 
 def _compared(
     operation: Operation, fact: str, text: str, body: Mapping[str, Any] | None
-) -> Compared:
+) -> Comparison:
     of = operation.in_sheets.official.get(fact)
     values = of(body) if of is not None and body is not None else None
     if values is None:
-        return Compared(fact, "nao_verificado", "")
-    if not values:  # it is known that there is none
+        return Comparison(fact, "nao_verificado", "")
+    if not values:  # officially there is none
         none = not text or " ".join(spelled(text)) in _NONE
-        return Compared(fact, "igual" if none else "diferente", "nenhuma")
+        return Comparison(fact, "igual" if none else "diferente", "nenhuma")
     official = ", ".join(_WRITTEN.get(fact, str)(value) for value in values)
     if not text.strip():
-        return Compared(fact, "ausente", official)
+        return Comparison(fact, "ausente", official)
     judge = _JUDGES[fact]
     results = [judge(text, value) for value in values]
-    return Compared(fact, min(results, key=_ORDER.index), official)
+    return Comparison(fact, min(results, key=_ORDER.index), official)
 
 
 _ORDER: Sequence[CheckResult] = ("igual", "parecido", "diferente")
 
 
 def _exact(form: Callable[[str], str]) -> Callable[[str, str], CheckResult]:
-    """Return a comparison of two texts, each in this form."""
+    """Return a comparison for equality after normalising both texts with `form`."""
 
     def judge(own: str, official: str) -> CheckResult:
         return "igual" if form(own) == form(official) else "diferente"
@@ -120,18 +120,18 @@ def _exact(form: Callable[[str], str]) -> Callable[[str, str], CheckResult]:
 
 
 def _digits(text: str, length: int) -> str:
-    """Return the digits, with the zeros that a spreadsheet cut off."""
+    """Return the digits, with leading zeros restored up to `length`."""
     return _NO_DIGIT.sub("", text).zfill(length)
 
 
 def _cnae_code(text: str) -> str:
-    """Return the code, without its description."""
+    """Return the digits of a CNAE code, without its description."""
     found = re.match(r"[0-9./\s-]+", text.strip())
     return _digits(found[0] if found else "", 7)
 
 
 def _registration(text: str) -> str:
-    """Return a state registration's characters; sources and spreadsheets lose leading zeros."""
+    """Return a state registration's characters without leading zeros, which spreadsheets lose."""
     return re.sub("[^0-9a-z]", "", unaccented(text)).lstrip("0")
 
 
@@ -141,12 +141,12 @@ def _uf(text: str) -> str:
 
 
 def _town(text: str) -> str:
-    """Return a town without the state that some write after it."""
+    """Return a town's name without a UF after it."""
     return " ".join(town_words(text))
 
 
 def _situation(text: str) -> str:
-    """`Ativo` is `ATIVA`: people mean the company, the register its registration."""
+    """Return the status in its feminine form, as the registry has it: `Ativo` → `ativa`."""
     words = spelled(text)
     first = words[-1] if words and words[0].isdigit() else (words or [""])[0]
     return first[:-1] + "a" if first.endswith("o") else first
@@ -163,7 +163,7 @@ def _name(text: str) -> tuple[str, ...]:
 
 
 def _names(own: str, official: str) -> CheckResult:
-    """Names of companies: the same words; or some abbreviated, left out, or a few letters off."""
+    """Compare names of companies: `parecido` if abbreviated, shortened or misspelt."""
     ours, theirs = _name(own[:_NAME_CHARACTERS_MAX]), _name(official[:_NAME_CHARACTERS_MAX])
     if ours == theirs:
         return "igual"
@@ -174,7 +174,7 @@ def _names(own: str, official: str) -> CheckResult:
 
 
 def _streets(own: str, official: str) -> CheckResult:
-    """Streets; behind the file's there may be number, floor and district."""
+    """Compare streets; the file's may continue with number, floor and district."""
     ours = tuple(_SHORT_IN_STREETS.get(word, word) for word in spelled(own))
     theirs = tuple(_SHORT_IN_STREETS.get(word, word) for word in spelled(official))
     if ours == theirs or (len(ours) > len(theirs) > 1 and ours[: len(theirs)] == theirs):
@@ -194,9 +194,9 @@ def _meaningful(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _abbreviated(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    """Return whether one is the other with words shortened or left out, as `PADARIA DO ZE`.
+    """Return whether one name is the other with words shortened or omitted.
 
-    Two words at least, the first one among them: `PADARIA` is many.
+    At least two words must be left, the first among them: `PADARIA` alone matches too many.
     """
     few, many = sorted((ours, theirs), key=len)
     if len(few) < 2 or not _shortened(few[0], many[0]):

@@ -1,6 +1,6 @@
 """Operations on batches, shared by the API, the web application and the command line.
 
-States change by the arrows of `core.batches` alone; others raise `BatchStateRefused`.
+States change only by the transitions in `core.batches`; others raise `BatchStateRefused`.
 """
 
 import hashlib
@@ -16,13 +16,13 @@ from balcao.batches.batch_context import (
     VALIDATE,
     BatchContext,
     CommitStep,
-    Understood,
-    understood_of,
+    FileSummary,
+    summary_of,
 )
-from balcao.batches.columns import Choice, refuse_strangers, refuse_unreadable
-from balcao.batches.room import Coming, FileRoom
+from balcao.batches.columns import Choice, check_names, check_values
+from balcao.batches.file_admission import FileAdmission, IncomingFile
 from balcao.batches.tables.contract import MEDIA_TYPES
-from balcao.batches.validating import Validation, columns_of
+from balcao.batches.validating import BatchValidator, columns_of
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import OVER, BatchState, RowState, expected_credits, expected_seconds
@@ -49,18 +49,18 @@ from balcao.storage.desk.budgets import make_budget
 
 PIECE_BYTES = 1_000_000
 NAME_CHARACTERS_MAX = 120
-LIST_MAX = 1_001  # a page, and one more, which tells whether there are more
+LIST_MAX = 1_001  # a page, and one more to detect a next page
 
-# They tell whom a row is about, and stand in its columns.
-_OF_ROWS = frozenset({"cnpj", "cpf", "data_nascimento"})
+# Parameters that each row has in its own columns.
+_ROW_PARAMETERS = frozenset({"cnpj", "cpf", "data_nascimento"})
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
     """A file that is being received, and the lookup of its rows. `parameters`: for all rows.
 
-    `batch_id`: the number it is to have, that of the request it comes with; None: a new one.
-    `announced_bytes`: how long it says it is; 0: it does not say.
+    `batch_id`: the ID of the batch, taken from the request; None: a new one.
+    `announced_bytes`: the size announced by the client, 0 if unknown.
     """
 
     caller: Caller
@@ -77,50 +77,50 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchSeen:
-    """A batch, with values that are not stored but depend on the moment."""
+class BatchInfo:
+    """A batch with values that are computed when it is read."""
 
     batch: StoredBatch
-    available: int | None  # credits of its account now; None: nothing limits them
-    available_after: int | None  # those, if it cost as much as it still can
-    expected: int | None  # credits, by what such rows cost before
-    erased_at_ms: int  # when its data go, or went
-    understood: Understood | None
-    sources: Sequence[QuotedSource] = ()  # who may have to be asked, as they are now
-    seconds: int | None = None  # that it will take; None: nobody knows
+    available: int | None  # credits of its account now; None: unlimited
+    available_after: int | None  # those, less what the batch may still cost
+    expected: int | None  # credits, by the cost of such rows so far
+    erased_at_ms: int  # when its data are, or were, erased
+    summary: FileSummary | None
+    sources: Sequence[QuotedSource] = ()  # those that may be called, with their current status
+    seconds: int | None = None  # expected duration; None: unknown
 
 
 class BatchDesk:
-    """One for a process. Methods raise `StorageFailed`, and `BatchNotFound` for others' batches."""
+    """Operations on batches. They raise `StorageFailed`; for other accounts' `BatchNotFound`."""
 
     def __init__(
         self,
         context: BatchContext,
-        validation: Validation,
-        room: FileRoom,
+        validation: BatchValidator,
+        admission: FileAdmission,
         keep_days: int,
         now: StatusReader,
     ) -> None:
-        """`keep_days`: how long data stay after the end. `now`: how sources are doing."""
-        self._room = room
+        """`keep_days`: retention of data after the end. `now`: status of the sources."""
+        self._admission = admission
         self.context = context
         self._now = now
         self._validation = validation
         self._keep_ms = keep_days * 86_400_000
         self._stored = context.parts.desk.batches
 
-    # A new one.
+    # Receiving
 
     def file_bytes_max(self, account_id: int) -> int:
-        """Return how long a file of this account may be, by its plan."""
-        return self._room.bounds_of(account_id).file_bytes
+        """Return the size limit of the account's files, by its plan."""
+        return self._admission.bounds_of(account_id).file_bytes
 
     async def receive(self, upload: Upload) -> StoredBatch:
-        """Take a file in. The same key with the same file gives the same batch.
+        """Store a file as a new batch. A repeated Idempotency-Key returns the existing batch.
 
         Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, `MarkWithCpf`, what `FileRoom.upload` raises, and what the operation
-        refuses the account, or a parameter, for.
+        `IdempotencyKeyReused`, `MarkWithCpf`, the errors of `FileAdmission.upload`, and those of
+        the operation for accounts and parameters.
         """
         operation = self.context.operation(upload.operation)
         if operation is None:
@@ -134,19 +134,21 @@ class BatchDesk:
         common = {
             name: value
             for name, value in upload.parameters
-            if name in operation.names and name not in _OF_ROWS
+            if name in operation.names and name not in _ROW_PARAMETERS
         }
-        refuse_strangers(operation, common, upload.columns)
-        refuse_unreadable(operation, common)
+        check_names(operation, common, upload.columns)
+        check_values(operation, common)
         batch_id = upload.batch_id or self.context.new_id()
         parameters = urlencode(sorted(common.items()))
         columns = msgspec.json.encode(dict(upload.columns), order="sorted").decode()
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
         caller = upload.caller
         key = _digest(upload.idempotency_key)
-        async with self._room.upload(caller.account_id, upload.announced_bytes, key) as coming:
+        async with self._admission.upload(
+            caller.account_id, upload.announced_bytes, key
+        ) as incoming:
             try:
-                content = await self._store(batch_id, upload.pieces, coming)
+                content = await self._store(batch_id, upload.pieces, incoming)
             except BaseException:
                 await self._stored.forget_pieces(batch_id)
                 raise
@@ -165,14 +167,14 @@ class BatchDesk:
                 key,
                 idempotency.digest("\n".join((*about, content))),
                 self.context.now_ms(),
-                coming.size_bytes,
+                incoming.size_bytes,
             )
-            return await self._receive_measured(new, coming)
+            return await self._receive_measured(new, incoming)
 
-    async def _receive_measured(self, new: NewBatch, coming: Coming) -> StoredBatch:
+    async def _receive_measured(self, new: NewBatch, incoming: IncomingFile) -> StoredBatch:
         async with AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(coming.ending())
+                await stack.enter_async_context(incoming.completing())
             except BaseException:
                 await self._stored.forget_pieces(new.batch_id)
                 raise
@@ -187,13 +189,15 @@ class BatchDesk:
                 raise IdempotencyKeyReused
         return made
 
-    async def _store(self, batch_id: str, pieces: AsyncIterator[bytes], coming: Coming) -> str:
-        """Store the file in pieces of a megabyte, and return the digest of it all."""
+    async def _store(
+        self, batch_id: str, pieces: AsyncIterator[bytes], incoming: IncomingFile
+    ) -> str:
+        """Store the file in pieces of a megabyte and return the digest of its content."""
         digest, seal = hashlib.blake2b(digest_size=16), self.context.seal(batch_id)
         waiting, number = bytearray(), 0
         async for some in pieces:
             digest.update(some)
-            coming.add(len(some))
+            incoming.add(len(some))
             waiting += some
             while len(waiting) >= PIECE_BYTES:
                 piece = bytes(waiting[:PIECE_BYTES])
@@ -207,11 +211,11 @@ class BatchDesk:
     async def _keep(self, batch_id: str, number: int, sealed: bytes) -> None:
         await self._stored.store_piece(batch_id, number, sealed, self.context.now_ms())
 
-    # Looking.
+    # Reading
 
-    async def show(self, account_id: int, batch_id: str) -> BatchSeen:
+    async def show(self, account_id: int, batch_id: str) -> BatchInfo:
         """Return one of the account's batches."""
-        return await self.seen(await self._one(account_id, batch_id))
+        return await self.info(await self._one(account_id, batch_id))
 
     async def of_account(
         self,
@@ -222,7 +226,7 @@ class BatchDesk:
         user_id: int | None = None,
         operations: Sequence[str] | None = None,
     ) -> Sequence[StoredBatch]:
-        """Return the account's, newest first, below `before`; see `page` of the storage."""
+        """Return the account's batches, newest first, with IDs below `before`."""
         if operations == ():
             return []
         return await self._stored.page(
@@ -246,10 +250,10 @@ class BatchDesk:
         batch = await self._with_data(account_id, batch_id)
         return await self._stored.rows(batch.batch_id, after, min(limit, LIST_MAX), state)
 
-    async def unread(
+    async def unreadable_cells(
         self, account_id: int, batch_id: str, lines: Sequence[int]
     ) -> Mapping[int, str]:
-        """Return the cells in which no document was found, by line. Raises `BatchErased`."""
+        """Return the unreadable document cells of invalid rows, by line. Raises `BatchErased`."""
         batch = await self._with_data(account_id, batch_id)
         operation = self.context.operation(batch.operation)
         if not lines or operation is None or batch.header is None:
@@ -262,13 +266,13 @@ class BatchDesk:
             batch.batch_id, min(lines) - 1, LIST_MAX, "invalida", cells=True
         )
         return {
-            row.line: columns.unread(seal.open_cells(row.line, row.cells))
+            row.line: columns.unreadable_cell(seal.open_cells(row.line, row.cells))
             for row in rows
             if row.cells and row.line in lines
         }
 
-    async def seen(self, batch: StoredBatch) -> BatchSeen:
-        """Return a batch with what depends on the moment."""
+    async def info(self, batch: StoredBatch) -> BatchInfo:
+        """Return a batch with its computed values."""
         quote, after, expected = batch.quote, None, None
         account = self.context.parts.desk.account(batch.account_id)
         available = available_credits(account, civil_month(self.context.now_ms()))
@@ -278,51 +282,49 @@ class BatchDesk:
             expected = expected_credits(past, quote)
         ended_ms = batch.created_ms if batch.ended_ms is None else batch.ended_ms
         erased_at_ms = ended_ms + self._keep_ms if batch.erased_ms is None else batch.erased_ms
-        understood = understood_of(batch)
-        sources, seconds = self._asked(batch, understood)
-        return BatchSeen(
-            batch, available, after, expected, erased_at_ms, understood, sources, seconds
-        )
+        summary = summary_of(batch)
+        sources, seconds = self._asked(batch, summary)
+        return BatchInfo(batch, available, after, expected, erased_at_ms, summary, sources, seconds)
 
     def _asked(
-        self, batch: StoredBatch, understood: Understood | None
+        self, batch: StoredBatch, summary: FileSummary | None
     ) -> tuple[Sequence[QuotedSource], int | None]:
-        """Return the sources that may have to be asked, and the expected seconds of the batch."""
+        """Return the sources that may be called, and the expected seconds of the batch."""
         operation, quote = self.context.operation(batch.operation), batch.quote
-        if understood is None or quote is None or operation is None:
+        if summary is None or quote is None or operation is None:
             return (), None
         mode = self.context.parts.desk.account(batch.account_id).mode
-        asked = [
-            (one, source_lines([one.source], operation.subject, one.uf)) for one in understood.asked
+        by_source = [
+            (one, source_lines([one.source], operation.subject, one.uf)) for one in summary.asked
         ]
-        all_lines = [line for _, lines in asked for line in lines]
+        all_lines = [line for _, lines in by_source for line in lines]
         now = self._now(mode, all_lines)
         usual = [
             (one.rows, next((ms for ms in (now[line].usual_ms for line in lines) if ms), None))
-            for one, lines in asked
+            for one, lines in by_source
         ]
         places = self.context.parts.admission.low_priority_slots
         return quoted_sources(all_lines, now), expected_seconds(quote, usual, places)
 
-    # Deciding.
+    # Changing
 
-    async def confirm(  # which, what, how much, who
+    async def confirm(
         self, account_id: int, batch_id: str, digest: str, ceiling: int, signed: Signature
     ) -> StoredBatch:
-        """Start a batch, up to so many credits. Raises `QuoteChanged`, `BatchStateRefused`."""
+        """Start a batch with a ceiling of credits. Raises `QuoteChanged`, `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         if batch.state != "cotado":
             raise BatchStateRefused(batch.state)
         now_ms = self.context.now_ms()
-        quote, understood = batch.quote, understood_of(batch)
+        quote, summary = batch.quote, summary_of(batch)
         assert quote is not None
-        assert understood is not None
+        assert summary is not None
         if quote.until_ms <= now_ms:
             await self._stored.expire(batch_id, now_ms)
             raise BatchStateRefused("expirado")
-        current = self.context.digest(batch, understood.rows_digest)
+        current = self.context.digest(batch, summary.rows_digest)
         if current != quote.digest or (await self._stored.totals(batch_id))[0] != quote.valid:
-            await self._validation.price_again(batch, understood)
+            await self._validation.requote(batch, summary)
             raise QuoteChanged
         if digest != quote.digest:
             raise QuoteChanged
@@ -337,10 +339,9 @@ class BatchDesk:
         return await self._one(account_id, batch_id)
 
     async def pause(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
-        """Begin no more rows until the batch is resumed. Idempotent.
+        """Start no more rows until the batch is resumed. Idempotent.
 
-        A batch that waits for its sources does not go on by itself any more. Raises
-        `BatchStateRefused`.
+        A batch that waits for a source no longer resumes by itself. Raises `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
         write_event = self.context.event("lote.pausado", batch, motivo="usuario")
@@ -361,7 +362,7 @@ class BatchDesk:
     ) -> StoredBatch:
         """Resume a batch, with a higher ceiling if one is given.
 
-        Raises `InvalidParameter` for a lower one, `BatchStateRefused`.
+        Raises `InvalidParameter` for a lower one, and `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
         if ceiling is not None:
@@ -382,7 +383,7 @@ class BatchDesk:
         return await self._one(account_id, batch_id)
 
     async def stop(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
-        """Begin no more rows for good; those under way end. Raises `BatchStateRefused`."""
+        """End a batch: rows in progress finish, no others start. Raises `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         job = Enqueue(RUN, batch_id, self.context.now_ms())
         noted = self._noted(signed, "batch.stop", batch)
@@ -390,7 +391,7 @@ class BatchDesk:
             raise BatchStateRefused(await self._state(batch_id))
         return await self._one(account_id, batch_id)
 
-    async def repeat(  # whose and which, under which key and number, who
+    async def repeat(
         self,
         caller: Caller,
         batch_id: str,
@@ -398,12 +399,11 @@ class BatchDesk:
         signed: Signature,
         new_id: str | None = None,
     ) -> StoredBatch:
-        """Make a new batch of the rows that failed, never of rows that were charged.
+        """Make a new batch of the failed rows, none of which was charged.
 
-        `new_id`: the number it is to have; None: a new one.
-
-        Raises `BatchStateRefused` while it is not over, `InvalidParameter` if none failed, and
-        what `FileRoom.upload` raises.
+        `new_id`: the ID of the new batch; None: a generated one. Raises `BatchStateRefused` before
+        the batch has ended, `InvalidParameter` if no row failed, and the errors of
+        `FileAdmission.upload`.
         """
         batch = await self._with_data(caller.account_id, batch_id)
         if batch.state not in OVER:
@@ -429,13 +429,13 @@ class BatchDesk:
         )
         made = f"lote novo {new.batch_id}"
         noted = self._noted(signed, "batch.repeat", batch, made)
-        async with self._room.upload(caller.account_id, 0, key):
+        async with self._admission.upload(caller.account_id, 0, key):
             return await self._received(new, noted)
 
     async def delete(self, account_id: int, batch_id: str, signed: Signature) -> None:
-        """Erase what its file said and what it was answered; its charges stay in the ledger.
+        """Erase the batch's file and answers; its charges stay in the ledger.
 
-        Raises `BatchStateRefused` while it is not over.
+        Raises `BatchStateRefused` before the batch has ended.
         """
         batch = await self._one(account_id, batch_id)
         if batch.state == "cotado":
@@ -450,12 +450,12 @@ class BatchDesk:
         """Run the job `lote_apagar`."""
         await self._stored.erase_rest(batch_id, self.context.now_ms())
 
-    # What they are made of.
+    # Helpers
 
     def _noted(
         self, signed: Signature, action: Action, batch: StoredBatch, detail: str = ""
     ) -> CommitStep:
-        """Return the step that writes an entry of the audit log, in the commit of the action."""
+        """Return a step that writes an audit entry in the transaction of the action."""
         now_ms = self.context.now_ms()
         return lambda connection: note_batch(
             connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail
@@ -485,7 +485,7 @@ class BatchDesk:
             0,
             batch.account_id,
             self.context.new_id(),
-            # Not the batch's name, which goes with its data: a file may be called as a person is.
+            # Not the batch's name, which is erased with its data: it may be a person's name.
             usual_name("lote", batch.batch_id),
             "lote",
             batch.batch_id,
@@ -503,6 +503,6 @@ def _digest(idempotency_key: str | None) -> str | None:
 
 
 def _check_ceiling(ceiling: int) -> None:
-    """Raises `InvalidParameter` for what no budget may have."""
+    """Raise `InvalidParameter` for a ceiling that no budget may have."""
     if not 0 <= ceiling <= CEILING_MAX:
         raise InvalidParameter(f"teto_creditos: um número inteiro, de 0 a {CEILING_MAX}.")

@@ -1,4 +1,4 @@
-"""Documents in cells of batches: the reader's results under the names that rows have for them."""
+"""Documents in cells of batches: the reader's results with the codes and texts of rows."""
 
 from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
@@ -16,7 +16,7 @@ DocumentFlaw: TypeAlias = Literal[
     "raiz_de_cnpj",
     "varios_documentos",
     "documento_de_outro_tipo",
-    "cpf_em_coluna_de_cnpj",  # the same, where the operation takes both: the column does not
+    "cpf_em_coluna_de_cnpj",  # the operation takes both kinds, this column does not
     "cnpj_em_coluna_de_cpf",
     "documento_ambiguo",
     "numero_cortado_pela_planilha",
@@ -34,7 +34,7 @@ _FLAWS: Mapping[Flaw, DocumentFlaw] = {
     "cut": "numero_cortado_pela_planilha",
 }
 
-# What to do about a flaw that the page explains in one line for all rows.
+# Remedies for flaws that the page explains once for all rows.
 REMEDIES: Mapping[str, str] = {
     "cpf_em_coluna_de_cnpj": "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de"
     " nascimento em uma coluna «data_nascimento».",
@@ -48,7 +48,7 @@ MISPLACED: Mapping[str, DocumentFlaw] = {
     "cnpj": "cpf_em_coluna_de_cnpj",
     "cpf": "cnpj_em_coluna_de_cpf",
 }
-# Of one row, after the place of its cell.
+# Messages of rows; each follows the place of the cell.
 SENTENCES: Mapping[DocumentFlaw, str] = {
     "sem_documento": "não há documento nesta linha.",
     "nao_e_documento": "não há aqui um CNPJ nem um CPF.",
@@ -66,24 +66,26 @@ SENTENCES: Mapping[DocumentFlaw, str] = {
 }
 
 
-class Mended(msgspec.Struct, frozen=True, gc=False):
-    """A document, and whether zeros were put back."""
+class CellDocument(msgspec.Struct, frozen=True, gc=False):
+    """A document read from a cell. `padded`: leading zeros were restored."""
 
     document: Cnpj | Cpf
     padded: bool = False
 
 
-def mend(text: str, kinds: Collection[DocumentKind], *, only: bool = True) -> Mended | DocumentFlaw:
-    """Return the document in a cell, of the kinds that may be asked about; or what is wrong.
+def read_document(
+    text: str, kinds: Collection[DocumentKind], *, only: bool = True
+) -> CellDocument | DocumentFlaw:
+    """Return the document of one of these kinds in a cell, or its flaw.
 
-    `only`: the column's name says that it has no others.
+    `only`: by its name the column has no other kinds.
     """
-    return named(read(text, kinds, only=only))
+    return row_result(read(text, kinds, only=only))
 
 
-def named(reading: Reading) -> Mended | DocumentFlaw:
-    """Return what the reader found as rows call it (contract 13.4)."""
+def row_result(reading: Reading) -> CellDocument | DocumentFlaw:
+    """Return the reader's result with the codes of rows (contract 13.4)."""
     if reading.document is not None:
-        return Mended(reading.document, reading.padded)
+        return CellDocument(reading.document, reading.padded)
     assert reading.flaw is not None
     return _FLAWS[reading.flaw]

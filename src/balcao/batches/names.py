@@ -1,4 +1,4 @@
-"""Spellings in files: names of columns, birth dates and states, as people write them."""
+"""Column names, and values of birth dates and UFs, as people write them in files."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from balcao.core.federation import UF_NAMES, UFS
 from balcao.core.text import unaccented
 
-_APART = re.compile("[^0-9a-z]+")
-_OWN = "balcao_"  # columns of a result that is sent in again mean nothing
+_SEPARATORS = re.compile("[^0-9a-z]+")
+_RESULT_PREFIX = "balcao_"  # columns of our own results, sent in again, are ignored
 
 
 def _by_name(meanings: Mapping[str, str]) -> Mapping[str, str]:
     return {name: meaning for meaning, names in meanings.items() for name in names.split()}
 
 
-# Roles: what a row asks, and what it is remembered by.
+# Roles: the parameters and the tags of a row.
 ROLES = _by_name(
     {
         "cnpj": "cnpj cgc cnpj_mf cnpj_empresa cnpj_da_empresa cnpj_cliente cnpj_do_cliente"
@@ -35,10 +35,10 @@ ROLES = _by_name(
         "cliente": "cliente x_cliente",
     }
 )
-# These say it themselves; what others hold is a reference only where it fits.
-SURE_MARKS = frozenset({"ref", "referencia", "x_referencia", "custom_id", "x_cliente"})
+# Names that are explicit; other columns hold a tag only in the rows where it is valid.
+EXPLICIT_TAG_NAMES = frozenset({"ref", "referencia", "x_referencia", "custom_id", "x_cliente"})
 
-# What the file says of whom it asks about, and an answer may say otherwise.
+# Facts in the file, to be compared with the official ones of the answer.
 FACTS = _by_name(
     {
         "razao_social": "razao_social razao nome_empresarial nome_razao_social razao_social_nome"
@@ -56,7 +56,7 @@ FACTS = _by_name(
         "cnae": "cnae cnae_principal cnae_fiscal codigo_cnae cnae_fiscal_principal",
     }
 )
-FACT_WORDS: Mapping[str, str] = {
+FACT_LABELS: Mapping[str, str] = {
     "razao_social": "razão social",
     "nome_fantasia": "nome fantasia",
     "inscricao_estadual": "inscrição estadual",
@@ -73,22 +73,22 @@ _PARTS_OF_DOCUMENTS = {"basico", "raiz", "base", "dv", "digito", "ordem", "socio
 
 
 def plain(header: str) -> str:
-    """`Razão Social` → `razao_social`: lower case, no accents, one `_` between words.
+    """Return a name in lower case, without accents, words joined by `_`: `razao_social`.
 
-    Remembers nothing: a first row that is no header may say who somebody is.
+    Not cached: a first row that is no header may contain personal data.
     """
-    return _APART.sub("_", unaccented(header)).strip("_")
+    return _SEPARATORS.sub("_", unaccented(header)).strip("_")
 
 
 def role_of(header: str) -> str | None:
-    """Return the role of a column with this name, None: it is not known."""
+    """Return the role of a column with this name, None if it is unknown."""
     return ROLES.get(plain(header))
 
 
-def loosely_document(header: str) -> str | None:
-    """`CNPJ (só números)` → `cnpj`; but the root or a partner's is not whom a row is about."""
+def guess_role(header: str) -> str | None:
+    """Return the role of a name like `CNPJ (só números)`, None for `CNPJ básico`, `CPF sócio`."""
     name = plain(header)
-    if name.startswith(_OWN):
+    if name.startswith(_RESULT_PREFIX):
         return None
     words = set(name.split("_"))
     if words & _PARTS_OF_DOCUMENTS:
@@ -99,14 +99,14 @@ def loosely_document(header: str) -> str | None:
     return found[0] if found else None
 
 
-def is_known(header: str) -> bool:
-    """Return whether this is the name of a column."""
+def is_known_name(header: str) -> bool:
+    """Return whether this is a known name of a column."""
     name = plain(header)
     return name in ROLES or name in FACTS
 
 
-def names_document(header: str) -> bool:
-    """Return whether this is the name of a column of documents."""
+def is_document_name(header: str) -> bool:
+    """Return whether this is a known name of a column of documents."""
     return role_of(header) in DOCUMENTS
 
 
@@ -114,14 +114,14 @@ def names_document(header: str) -> bool:
 
 _DAY = re.compile(r"([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]([0-9]{4})(?:[ T].*)?", re.ASCII)
 _ISO_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T].*)?", re.ASCII)
-# A cell that ends with a date: what comes before it, and the date.
-BEFORE_DAY = re.compile(
+# A cell that ends with a date: the text before it, and the date.
+TRAILING_DAY = re.compile(
     r"(.*[^\s,;|])[\s,;|]+([0-9]{1,2}/[0-9]{1,2}/[0-9]{4}|[0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII
 )
 
 
-def day_written(text: str) -> str:
-    """Return `31/12/1980`, `1980-12-31` and their kind as `19801231`; others as they are."""
+def convert_day(text: str) -> str:
+    """Return a date such as `31/12/1980` or `1980-12-31` as `19801231`, other texts unchanged."""
     if (found := _DAY.fullmatch(text)) is not None:
         return f"{found[3]}{found[2]:0>2}{found[1]:0>2}"
     if (found := _ISO_DAY.fullmatch(text)) is not None:
@@ -130,7 +130,7 @@ def day_written(text: str) -> str:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text is a date, also one that does not exist."""
+    """Return whether a text has the form of a date, existing or not."""
     return (_DAY.fullmatch(text) or _ISO_DAY.fullmatch(text)) is not None
 
 
@@ -142,8 +142,8 @@ def _is_uf(text: str) -> bool:
     return text.upper() in UFS
 
 
-# How people write parameters in files, and what requests call them.
-WRITTEN: Mapping[str, Callable[[str], str]] = {"uf": _uf, "data_nascimento": day_written}
+# Conversions of parameters, from how people write them to how requests have them.
+CONVERSIONS: Mapping[str, Callable[[str], str]] = {"uf": _uf, "data_nascimento": convert_day}
 
-# Parameters that are recognised by the values of a column without a name.
-LOOKS_LIKE: Mapping[str, Callable[[str], bool]] = {"uf": _is_uf, "data_nascimento": is_day}
+# Parameters that are recognised by the values of an unnamed column.
+RECOGNISERS: Mapping[str, Callable[[str], bool]] = {"uf": _is_uf, "data_nascimento": is_day}

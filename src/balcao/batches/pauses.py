@@ -1,4 +1,4 @@
-"""Texts about a paused batch, used alike by the API, `balcao batch` and pages."""
+"""Texts about paused batches, shared by the API, `balcao batch` and pages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from balcao.storage.batches import StoredBatch
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The reason of a pause and its remedy. Portuguese."""
+    """The reason of a pause and its remedy, in Portuguese."""
 
     title: str
     text: str
@@ -30,11 +30,11 @@ class Pause:
 
 
 def pause_of(batch: StoredBatch, available: int | None) -> Pause | None:
-    """None: it is not paused. `available`: the account's credits now; None: nothing limits them."""
+    """Return why a batch is paused, or None. `available`: credits now, None if unlimited."""
     if batch.state != "pausado" or batch.reason is None:
         return None
     if batch.reason == "teto" and batch.code not in {None, CeilingOfBatch.code}:
-        return _of_client(batch, available)
+        return _client_pause(batch, available)
     return _PAUSES[batch.reason](batch, available)
 
 
@@ -44,7 +44,7 @@ def messages() -> Mapping[str, str]:
     return {code: kind.message for code, kind in errors_by_code().items()}
 
 
-def _of_ceiling(batch: StoredBatch, _: int | None) -> Pause:
+def _ceiling_pause(batch: StoredBatch, _: int | None) -> Pause:
     held = f" e {credits(batch.held)} reservados" if batch.held else ""
     return Pause(
         "Pausado: o teto acabou",
@@ -56,10 +56,10 @@ def _of_ceiling(batch: StoredBatch, _: int | None) -> Pause:
 
 
 def ceiling_message(error: CallerError) -> str | None:
-    """Return the numbers of the budget that refused the next row, to be kept with the batch.
+    """Return the figures of the budget that refused the next row, to store with the batch.
 
-    The budget may be another one for each row. The numbers of the batch's own are read when they
-    are shown. None: there is nothing to be kept.
+    They are stored because each row may have another budget. None for other errors and for the
+    batch's own ceiling: its current figures are shown instead.
     """
     if not isinstance(error, CeilingReached) or isinstance(error, CeilingOfBatch):
         return None
@@ -75,7 +75,7 @@ def _with_numbers(text: str, batch: StoredBatch) -> str:
     return f"{text} {batch.message}" if batch.message else text
 
 
-def _of_client(batch: StoredBatch, _: int | None) -> Pause:
+def _client_pause(batch: StoredBatch, _: int | None) -> Pause:
     whose = "da carteira" if batch.code == CeilingOfWallet.code else "do cliente"
     return Pause(
         f"Pausado: o teto {whose} acabou",
@@ -85,7 +85,7 @@ def _of_client(batch: StoredBatch, _: int | None) -> Pause:
     )
 
 
-def _of_balance(_: StoredBatch, available: int | None) -> Pause:
+def _balance_pause(_: StoredBatch, available: int | None) -> Pause:
     left = "" if available is None else f" Agora há {credits(max(available, 0))}."
     return Pause(
         "Pausado: faltam créditos",
@@ -94,7 +94,7 @@ def _of_balance(_: StoredBatch, available: int | None) -> Pause:
     )
 
 
-def _of_user(_: StoredBatch, __: int | None) -> Pause:
+def _user_pause(_: StoredBatch, __: int | None) -> Pause:
     return Pause(
         "Pausado",
         "Alguém pausou este lote. Nada é consultado nem cobrado enquanto isso.",
@@ -102,7 +102,7 @@ def _of_user(_: StoredBatch, __: int | None) -> Pause:
     )
 
 
-def _of_source(_: StoredBatch, __: int | None) -> Pause:
+def _source_pause(_: StoredBatch, __: int | None) -> Pause:
     return Pause(
         "Pausado: a fonte não responde",
         "Quem responde esta consulta está fora do ar. As linhas esperam, sem custo.",
@@ -110,7 +110,7 @@ def _of_source(_: StoredBatch, __: int | None) -> Pause:
     )
 
 
-def _of_key(batch: StoredBatch, _: int | None) -> Pause:
+def _key_pause(batch: StoredBatch, _: int | None) -> Pause:
     known = messages().get(batch.code or "")
     return Pause(
         "Pausado: quem pediu o lote não pode mais consultar",
@@ -120,9 +120,9 @@ def _of_key(batch: StoredBatch, _: int | None) -> Pause:
 
 
 _PAUSES: Mapping[str, Callable[[StoredBatch, int | None], Pause]] = {
-    "teto": _of_ceiling,
-    "saldo": _of_balance,
-    "usuario": _of_user,
-    "fonte": _of_source,
-    "limite_da_chave": _of_key,
+    "teto": _ceiling_pause,
+    "saldo": _balance_pause,
+    "usuario": _user_pause,
+    "fonte": _source_pause,
+    "limite_da_chave": _key_pause,
 }

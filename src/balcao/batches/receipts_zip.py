@@ -1,4 +1,4 @@
-"""Receipts in one ZIP, of a batch or a company, with names that people can read, and an index."""
+"""ZIP files of receipts, of a batch or a company, with readable file names and an index."""
 
 import io
 import re
@@ -29,10 +29,10 @@ _UNSAFE = re.compile("[^0-9A-Za-z]+")
 
 
 class ReceiptOfRow(NamedTuple):
-    """A receipt that a row or a request brought. `receipt.about` says what it is about.
+    """A receipt of a row or a request.
 
-    `content` is gone through when its turn comes; empty: the bytes are not kept any more, and the
-    index says so.
+    `content` is read when the receipt is written; empty: its bytes are no longer stored, which the
+    index states.
     """
 
     operation: Operation
@@ -42,9 +42,9 @@ class ReceiptOfRow(NamedTuple):
 
 
 def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
-    """Write all receipts as they come, and `indice.csv` at the end. Blocking; need not be seekable.
+    """Write all receipts in order, then `indice.csv`. Blocking; the file need not be seekable.
 
-    No whole CPF and no person's name is in a file's name.
+    File names contain no unmasked CPF and no person's name.
     """
     index = io.BytesIO()
     table = CsvTable(index)
@@ -62,9 +62,9 @@ def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
 
 
 def receipt_name(operation: Operation, row: StoredRow, receipt: Receipt) -> str:
-    """`12345678000195_PADARIA-DO-ZE_federal_2027-01-15.pdf`, in ASCII that every system takes.
+    """Return an ASCII name such as `12345678000195_PADARIA-DO-ZE_federal_2027-01-15.pdf`.
 
-    A person's begins with the row's `ref`, or its line, in the place of CPF and name.
+    A person's has the row's `ref`, or its line, instead of CPF and name.
     """
     about = receipt.about
     document = (about.document if about else None) or row.document or ""
@@ -87,7 +87,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bool:
-    """Copy a receipt, and return whether there was anything; an empty file is not begun."""
+    """Copy a receipt into the archive unless it is empty, and return whether it was copied."""
     pieces = iter(content)
     first = next(pieces, b"")
     if not first:
@@ -100,7 +100,7 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
 
 
 def _verdict(operation: Operation, about: About | None) -> str:
-    """Return the name that pages have for a verdict; empty: no certificate was issued."""
+    """Return the name of a verdict as on pages, empty if no certificate was issued."""
     if about is None or about.verdict is None or about.verdict == "none":
         return ""
     return operation.verdicts[about.verdict][0]

@@ -1,7 +1,7 @@
-"""Columns of a batch's result: the client's own, those of every row, the answer's, the comparison.
+"""Columns of a result: the client's, those of every row, the answer's, the comparison's.
 
-A column that every row has is one entry of `ROW_FIELDS`; an operation's columns are chosen in its
-own folder (`in_sheets`, `operations/sheets.py`).
+A column of every row is one entry of `ROW_FIELDS`; an operation's columns are defined in its own
+folder (`in_sheets`, `operations/sheets.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from balcao.batches.columns import AskedRow, ColumnMap
-from balcao.batches.comparing import Compared, compare
+from balcao.batches.columns import ColumnMap, ValidRow
+from balcao.batches.comparing import Comparison, compare
 from balcao.batches.pauses import messages
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.core import writing
@@ -24,17 +24,17 @@ from balcao.storage.batches import StoredRow
 
 PREFIX = "balcao_"
 
-_OF_ACTS = ("prorrogada_por_ato_ate", "ato")
+_ACT_COLUMNS = ("prorrogada_por_ato_ate", "ato")
 
 _Body: TypeAlias = Mapping[str, Any]
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class ResultRow(NamedTuple):
-    """A row of a batch, with what is sealed in `row` opened.
+    """A row of a batch with its decrypted cells and answer.
 
-    `answer` is the envelope as it was delivered, JSON; a repeated row may have the answer of the
-    row that it repeats. `message` explains, in Portuguese, why the row is invalid.
+    `answer` is the envelope as delivered, JSON; a repeated row has the answer of the row that it
+    repeats. `message` is the Portuguese reason why the row is invalid.
     """
 
     row: StoredRow
@@ -44,12 +44,12 @@ class ResultRow(NamedTuple):
 
 
 class RowField(msgspec.Struct, frozen=True):
-    """A value of every row, in each of the forms for which it has a name."""
+    """A value of every row, present in each format for which it has a name."""
 
     of: Callable[[ResultRow], str | int | None]
     column: str | None = None  # its header in CSV and XLSX, after `PREFIX`
     member: str | None = None  # its name in JSONL, and in the API if it has an `api_type`
-    api_type: Any = None  # with its meaning (`said`); None: it is not in the API's rows
+    api_type: Any = None  # with its description (`said`); None: not in the API's rows
 
 
 ROW_FIELDS: tuple[RowField, ...] = (
@@ -114,18 +114,18 @@ ROW_FIELDS: tuple[RowField, ...] = (
         "repetida_de",
         Annotated[int | None, said("A primeira linha igual; senão nulo.")],
     ),
-    # With its signs: no spreadsheet takes it for a number.
+    # With punctuation: spreadsheets would convert bare digits to a number.
     RowField(lambda each: each.row.document and writing.document(each.row.document), "documento"),
 )
 
 
 def members(row: ResultRow) -> Mapping[str, str | int | None]:
-    """Return the fields of a row as JSONL and the API name them."""
+    """Return the fields of a row by their names in JSONL and in the API."""
     return {field.member: field.of(row) for field in ROW_FIELDS if field.member}
 
 
 def row_type() -> type[msgspec.Struct]:
-    """Return a type with those of `ROW_FIELDS` that are in the API's rows."""
+    """Return the API's row type, made of the `ROW_FIELDS` with an `api_type`."""
     fields = [
         (field.member, field.api_type) for field in ROW_FIELDS if field.member and field.api_type
     ]
@@ -135,7 +135,7 @@ def row_type() -> type[msgspec.Struct]:
 class ResultColumns:
     """The columns of a result: the client's own first, then ours, then the comparison.
 
-    Where the operator knows of `acts` that extend such certificates, ours have two more (contract
+    Ours have two more if the operator registered `acts` that extend such certificates (contract
     4.12).
     """
 
@@ -155,7 +155,7 @@ class ResultColumns:
             *self._header,
             *(f"{PREFIX}{field.column}" for field in self._fields),
             *(PREFIX + fact.name for fact in self._facts),
-            *(PREFIX + name for name in _OF_ACTS if self._acts),
+            *(PREFIX + name for name in _ACT_COLUMNS if self._acts),
             *chain.from_iterable(
                 (f"{PREFIX}confere_{fact}", f"{PREFIX}oficial_{fact}")
                 for fact in columns.compared_facts
@@ -163,14 +163,14 @@ class ResultColumns:
         )
 
     @property
-    def own(self) -> int:
-        """Return how many of the columns are the client's."""
+    def own_count(self) -> int:
+        """Return the number of the client's columns."""
         return len(self._header)
 
     def cells(self, row: ResultRow) -> Sequence[str]:
-        """Return a row as texts, one for each name; the client's as they were."""
+        """Return a row as texts, one for each name; the client's unchanged."""
         body = _decode(row.answer) if row.answer else None
-        found = list(self._own(row.cells))
+        found = list(self._own_cells(row.cells))
         for field in self._fields:
             value = field.of(row)
             found.append("" if value is None else str(value))
@@ -179,29 +179,29 @@ class ResultColumns:
         else:
             found += [fact.of(body) or "" for fact in self._facts]
         if self._acts:
-            found += self._by_act(row, body)
+            found += self._extension(row, body)
         for each in self._compare(row.cells, body):
             found += (each.result, each.official)
         return found
 
-    def compared(self, row: ResultRow) -> Sequence[Compared]:
-        """Compare the file with the answer, in the order of the columns."""
+    def compared(self, row: ResultRow) -> Sequence[Comparison]:
+        """Compare the row's cells with its answer, in column order."""
         return self._compare(row.cells, _decode(row.answer) if row.answer else None)
 
-    def _by_act(self, row: ResultRow, body: _Body | None) -> Sequence[str]:
-        """Return the later day and the act. A state's answer lacks its UF; the question has it."""
+    def _extension(self, row: ResultRow, body: _Body | None) -> Sequence[str]:
+        """Return the extended day and the act. The UF comes from the question: answers lack it."""
         if body is None:
             return ("", "")
         read = self._columns.read(TableRow(row.row.line, row.cells))
-        uf = read.question.uf if isinstance(read, AskedRow) else None
+        uf = read.question.uf if isinstance(read, ValidRow) else None
         later = by_act(self._acts, self._operation.subject, uf, body)
         return ("", "") if later is None else (writing.day(later.until), later.act)
 
-    def _compare(self, cells: Cells, body: _Body | None) -> Sequence[Compared]:
+    def _compare(self, cells: Cells, body: _Body | None) -> Sequence[Comparison]:
         return compare(self._operation, self._columns.comparisons(cells), body)
 
-    def _own(self, cells: Cells) -> Sequence[str]:
-        """Return as many cells as the header has; those beyond it are joined in the last one."""
+    def _own_cells(self, cells: Cells) -> Sequence[str]:
+        """Return one cell per header column; cells beyond the header are joined in the last one."""
         width = len(self._header)
         if len(cells) > width > 0:
             over = [cell for cell in cells[width - 1 :] if cell]

@@ -1,4 +1,4 @@
-"""A batch's results as files, at any time, and the receipts of its rows (ADR 0045)."""
+"""Result files of batches, available at any time, and the receipts of rows (ADR 0045)."""
 
 import asyncio
 import tempfile
@@ -11,11 +11,11 @@ import msgspec
 
 from balcao.batches.batch_context import BatchContext
 from balcao.batches.columns import ColumnMap, InvalidRow
+from balcao.batches.file_admission import FileAdmission
+from balcao.batches.file_scheduling import FileSlots
 from balcao.batches.receipts_zip import ReceiptOfRow, write_receipts
 from balcao.batches.result_columns import ResultColumns, ResultRow, members
-from balcao.batches.room import FileRoom
 from balcao.batches.tables.contract import Cells, TableRow
-from balcao.batches.turns import FileTurns
 from balcao.batches.validating import columns_of
 from balcao.core.csv_table import write_csv
 from balcao.core.errors import BatchStateRefused
@@ -35,7 +35,7 @@ MEDIA: Mapping[ResultForm, bytes] = {
 T = TypeVar("T")
 
 _PIECE_BYTES = 262_144
-# The free space of the disk is checked once in so many rows.
+# Free disk space is checked once per this many rows.
 _ROWS_BETWEEN_CHECKS = 500
 _WIDTHS = {"balcao_mensagem": 60, "balcao_requisicao": 38}  # of columns in XLSX, in characters
 _WIDTH = 18
@@ -52,9 +52,9 @@ def write_rows(
     folder: Path | None = None,
     check_room: Callable[[int], None] = lambda needed_bytes: None,
 ) -> None:
-    """Write all rows as they come. Blocking; of XLSX the file must be seekable.
+    """Write all rows in order. Blocking; for XLSX the file must be seekable.
 
-    `folder` and `check_room`: of the temporary files of XLSX, see `write_xlsx`.
+    `folder` and `check_room` are for the temporary files of XLSX, see `write_xlsx`.
     """
     match form:
         case "csv":
@@ -70,7 +70,7 @@ def write_rows(
 
 
 def _json_line(columns: ResultColumns, row: ResultRow) -> bytes:
-    """Return the row's answer, with `linha`, `ref` and `balcao` before its own members."""
+    """Return the row's answer with `linha`, `ref` and `balcao` before its own members."""
     ours = dict(members(row))
     confere = {
         each.fact: {"resultado": each.result, "oficial": each.official}
@@ -84,16 +84,16 @@ def _json_line(columns: ResultColumns, row: ResultRow) -> bytes:
 
 
 class ResultFile:
-    """A finished file without a name, deleted when it is closed."""
+    """A finished unnamed file, deleted when it is closed."""
 
-    def __init__(self, file: IO[bytes], turns: FileTurns, account_id: int) -> None:
+    def __init__(self, file: IO[bytes], slots: FileSlots, account_id: int) -> None:
         self._file = file
-        self._let_go = turns.hold(account_id, self)
+        self._release = slots.track(account_id, self)
         self.size_bytes = file.seek(0, 2)
         file.seek(0)
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """Yield all of it, once, and close it."""
+        """Yield the content once, then close the file."""
         try:
             while piece := await asyncio.to_thread(self._file.read, _PIECE_BYTES):
                 yield piece
@@ -101,31 +101,31 @@ class ResultFile:
             self.close()
 
     def close(self) -> None:
-        """Delete it, whether or not it was read."""
+        """Delete the file, read or not."""
         self._file.close()
-        self._let_go()
+        self._release()
 
 
 class Results:
-    """Writes the results of batches as they are at this moment."""
+    """Writes results of batches in their current state."""
 
     def __init__(
-        self, context: BatchContext, blobs: Blobs, room: FileRoom, turns: FileTurns
+        self, context: BatchContext, blobs: Blobs, admission: FileAdmission, slots: FileSlots
     ) -> None:
-        self.turns = turns
+        self.slots = slots
         self._context = context
         self._blobs = blobs
-        self._room = room
+        self._admission = admission
         self._stored = context.parts.desk.batches
         self._acts = context.parts.desk.extensions.all_apart
 
     async def result(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
-        """Write all rows with the file's own columns first.
+        """Write all rows, in a thread, with the file's own columns first.
 
-        Raises `BatchStateRefused` before it is read, `FileRunning` while the account has others,
-        `NoFileSpace`. What waits for rows is a thread; the database is read some rows at a time.
+        Raises `BatchStateRefused` before the file was read, `FileRunning` while the account writes
+        or downloads too many others, and `NoFileSpace`.
         """
-        async with self.turns.turn(batch.account_id):
+        async with self.slots.slot(batch.account_id):
             return await asyncio.to_thread(self._write, batch, form)
 
     def _write(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
@@ -139,54 +139,56 @@ class Results:
 
         def write(file: IO[bytes]) -> None:
             rows, folder = self._rows(batch, columns), self._context.folder
-            write_rows(form, file, written, rows, folder=folder, check_room=self._room.check_disk)
+            write_rows(
+                form, file, written, rows, folder=folder, check_room=self._admission.check_disk
+            )
 
         return self._made(batch, write)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
-        """Yield each row with its answer; a repeated one with that of the first equal one."""
+        """Yield each row with its answer; repeated rows have that of the first equal one."""
         seal = self._context.seal(batch.batch_id)
-        for row in self._with_room(self._stored.results(batch.batch_id)):
+        for row in self._while_space(self._stored.results(batch.batch_id)):
             cells: Cells = () if row.cells is None else seal.open_cells(row.line, row.cells)
             message = None
             if row.state == "invalida":
                 read = columns.read(TableRow(row.line, cells))
                 message = read.message if isinstance(read, InvalidRow) else None
             answer = None
-            if row.answer is not None:  # of the row that it repeats, if it does
+            if row.answer is not None:  # that of the repeated row, if it is one
                 answer = seal.open_answer(row.repeated_of or row.line, row.answer)
             yield ResultRow(row, cells, answer, message)
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
-        """Write a ZIP of all that the rows' certificates brought. Raises as `result`."""
-        content, operation = bytes_of(self._blobs), self._operation(batch)
+        """Write a ZIP of the receipts of all rows. Raises as `result`."""
+        content, operation = receipt_reader(self._blobs), self._operation(batch)
 
         def write(file: IO[bytes]) -> None:
             write_receipts(
                 file,
                 (
                     ReceiptOfRow(operation, row, receipt, content(receipt))
-                    for row, receipt in self._with_room(self._stored.receipts(batch))
+                    for row, receipt in self._while_space(self._stored.receipts(batch))
                 ),
             )
 
-        async with self.turns.turn(batch.account_id):
+        async with self.slots.slot(batch.account_id):
             return await asyncio.to_thread(self._made, batch, write)
 
     def _made(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
-        """Write a file; delete it if that fails."""
+        """Write a temporary file; delete it if that fails."""
         self._context.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile(dir=self._context.folder))
             write(file)
             stack.pop_all()
-        return ResultFile(file, self.turns, batch.account_id)
+        return ResultFile(file, self.slots, batch.account_id)
 
-    def _with_room(self, rows: Iterable[T]) -> Iterator[T]:
-        """Yield the rows, as long as the disk has room for them. Raises `NoFileSpace`."""
+    def _while_space(self, rows: Iterable[T]) -> Iterator[T]:
+        """Yield the rows, and raise `NoFileSpace` when the disk runs short of space."""
         for number, row in enumerate(rows):
             if number % _ROWS_BETWEEN_CHECKS == 0:
-                self._room.check_disk()
+                self._admission.check_disk()
             yield row
 
     def _operation(self, batch: StoredBatch) -> Operation:
@@ -196,8 +198,8 @@ class Results:
         return operation
 
 
-def bytes_of(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:
-    """Return a function that reads receipts in a thread; of those not kept it yields nothing."""
+def receipt_reader(blobs: Blobs) -> Callable[[Receipt], Iterator[bytes]]:
+    """Return a function for threads that yields a receipt's bytes, nothing if not stored."""
     loop = asyncio.get_running_loop()
 
     def content(receipt: Receipt) -> Iterator[bytes]:

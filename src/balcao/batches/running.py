@@ -1,7 +1,7 @@
-"""Running a batch: its rows are lookups, made with the capacity that others leave (contract 13.5).
+"""Execution of a batch: its rows are lookups that use spare capacity only (contract 13.5).
 
-It runs in time slices, each within the lease of its job. The rows of a process that dies are open
-again when their holds are given back, and none of them was charged.
+It runs in time slices, each within the lease of its job. If the process dies, its rows are reopened
+when their holds are released; none of them was charged.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import msgspec
 import structlog
 
-from balcao.batches.batch_context import BatchContext, mark_of
-from balcao.batches.columns import AskedRow, ColumnMap
+from balcao.batches.batch_context import BatchContext, row_tag
+from balcao.batches.columns import ColumnMap, ValidRow
 from balcao.batches.pauses import ceiling_message
 from balcao.batches.sealing import BatchSeal
 from balcao.batches.tables.contract import TableRow
@@ -42,16 +42,16 @@ from balcao.storage.desk.batches_reading import AskingReader
 
 log = structlog.get_logger()
 
-# Rows that are read at once, and how long a time slice is: then other batches have their turn.
+# Rows read at once, and the length of a time slice, after which other batches run.
 ROWS_AT_ONCE = 200
 SLICE_SECONDS = 5.0
 
-# Until somebody looks again whether a source is back, or whether another node's rows are over.
-SOURCE_AGAIN_SECONDS = 20.0
+# Delays of the next check for a recovered source, and for rows that another node has in progress.
+SOURCE_RETRY_SECONDS = 20.0
 WAIT_SECONDS = 0.2
 
-# Whether every source that may be asked this is left alone at the moment.
-SourcesShut = Callable[[Caller, Question], bool]
+# Returns whether the circuits of all sources for a question are open.
+SourcesUnavailable = Callable[[Caller, Question], bool]
 
 
 class RowHooks(msgspec.Struct):
@@ -68,11 +68,9 @@ class RowHooks(msgspec.Struct):
     state: RowState = "pendente"
 
     def on_hold(self, request_id: str, credits: int, at_ms: int) -> RowMoved:
-        """See the contract."""
         return self._moved(request_id, "em_andamento", at_ms, credits=credits)
 
     def on_answer(self, reply: Reply, at_ms: int) -> RowMoved:
-        """See the contract."""
         self.state = end_of(reply.status, self.tries)
         answer = None
         if self.state != "pendente":
@@ -87,11 +85,10 @@ class RowHooks(msgspec.Struct):
         )
 
     def on_release(self, request_id: str, at_ms: int) -> RowMoved:
-        """See the contract."""
         return self._moved(request_id, "pendente", at_ms)
 
     def failed(self, request_id: str, code: str, at_ms: int, state: RowState = "falha") -> RowMoved:
-        """Return the end of a row that is refused before anything is asked."""
+        """Return the end of a row that is refused before its lookup."""
         return self._moved(request_id, state, at_ms, code=code)
 
     def _moved(
@@ -109,34 +106,34 @@ class RowHooks(msgspec.Struct):
 
 
 @dataclass(slots=True)
-class _Company:
-    """Rows that share the answer which the first of them buys: one is looked up at a time."""
+class _SharedAnswer:
+    """Rows that share one bought answer; they are looked up one at a time."""
 
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    failed: bool = False  # the provider may charge for every further attempt
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    failed: bool = False  # then not retried in this slice: the provider may charge each attempt
 
 
 @dataclass(slots=True)
 class _TimeSlice:
-    """The state of a time slice of a batch: its rows that are looked up, and what stops it."""
+    """The state of one time slice: rows in progress, and reasons to stop."""
 
     batch: StoredBatch
     operation: Operation
     columns: ColumnMap
     caller: Caller
-    until: float  # of the loop's clock
-    flying: "set[asyncio.Task[None]]" = field(default_factory=set)
-    pause: tuple[PauseReason, str, str | None] | None = None  # why, the code, and its numbers
-    crowded: bool = False  # there is no place for one more who waits for a source
-    left: int = 0  # rows whose source is shut
-    companies: dict[str, _Company] = field(default_factory=dict)  # by the key of their answer
-    postponed: bool = False  # rows were left to the next time slice
-    stopped: bool = False  # the service ends
+    until: float  # by the event loop's clock
+    tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
+    pause: tuple[PauseReason, str, str | None] | None = None  # reason, code, message
+    overloaded: bool = False  # admission refused a row
+    unavailable: int = 0  # rows without an available source
+    shared_answers: dict[str, _SharedAnswer] = field(default_factory=dict)  # by cache key
+    postponed: bool = False  # rows were left to the next slice
+    stopped: bool = False  # the service is stopping
     failure: StorageFailed | None = None
 
     @property
-    def goes_on(self) -> bool:
-        """Return whether more rows are to be begun."""
+    def may_start(self) -> bool:
+        """Return whether more rows may start."""
         return (
             not self.stopped
             and self.pause is None
@@ -144,30 +141,30 @@ class _TimeSlice:
             and asyncio.get_running_loop().time() < self.until
         )
 
-    def company(self, question: Question) -> _Company | None:
-        """Return the company whose answer this row shares with others, if it is of that kind."""
+    def shared(self, question: Question) -> _SharedAnswer | None:
+        """Return the group of rows that share this question's answer, None if none is shared."""
         inquiry = question.inquiries[0]
         if not inquiry.of_company:
             return None
-        return self.companies.setdefault(inquiry.cache_key, _Company())
+        return self.shared_answers.setdefault(inquiry.cache_key, _SharedAnswer())
 
 
-class Running:
+class BatchRunner:
     """The job `lote_executar`: from `executando` or `encerrando` to the end."""
 
     def __init__(
         self,
         context: BatchContext,
-        shut: SourcesShut = lambda caller, question: False,
+        unavailable: SourcesUnavailable = lambda caller, question: False,
         slice_seconds: float = SLICE_SECONDS,
     ) -> None:
         self._context = context
-        self._shut = shut
+        self._unavailable = unavailable
         self._slice_seconds = slice_seconds
         self._stored = context.parts.desk.batches
 
     async def run(self, batch_id: str) -> float | None:
-        """Run one time slice. Return after how many seconds there is more to do; None: nothing is.
+        """Run one time slice. Return the seconds until the next one, None if there is none.
 
         Raises `StorageFailed`.
         """
@@ -178,20 +175,20 @@ class Running:
             pass
         match batch.state:
             case "executando":
-                return await self._ask(batch)
+                return await self._run_slice(batch)
             case "encerrando":
-                return await self._close(batch)
+                return await self._cancel_waiting(batch)
             case "pausado" if batch.reason == "fonte":
-                return await self._look_at_sources(batch)
+                return await self._check_sources(batch)
             case _:
                 return None
 
     # Asking
 
-    async def _ask(self, batch: StoredBatch) -> float | None:
+    async def _run_slice(self, batch: StoredBatch) -> float | None:
         context = self._context
         operation, caller = context.operation(batch.operation), await context.caller(batch)
-        if operation is None or caller is None or not _may_ask(caller, batch.operation):
+        if operation is None or caller is None or not _may_run(caller, batch.operation):
             code = KeyRefused.code if caller is None else OperationNotAllowed.code
             await self._pause(batch, "limite_da_chave", code)
             return None
@@ -201,14 +198,14 @@ class Running:
         async with self._stored.asking(batch.batch_id) as reader:
             try:
                 over = await self._rows(current, reader)
-                if current.flying:
-                    await asyncio.wait(current.flying)
+                if current.tasks:
+                    await asyncio.wait(current.tasks)
             except asyncio.CancelledError:
                 current.stopped = True
                 raise
             finally:
-                if current.flying:  # what was begun is paid for: it ends by itself
-                    await asyncio.wait(current.flying)
+                if current.tasks:  # rows in progress hold credits: let them finish
+                    await asyncio.wait(current.tasks)
         if current.failure is not None:
             raise current.failure
         if current.pause is not None:
@@ -216,72 +213,72 @@ class Running:
             return None
         if not over:
             return 0.0
-        if current.left:
+        if current.unavailable:
             await self._pause(batch, "fonte", SourceUnavailable.code)
-            return SOURCE_AGAIN_SECONDS
+            return SOURCE_RETRY_SECONDS
         if current.postponed:
             return 0.0
         return None if await self._end(batch) else WAIT_SECONDS
 
     async def _rows(self, current: _TimeSlice, reader: AskingReader) -> bool:
-        """Begin rows as long as the time slice goes on. Return whether every open row was seen."""
+        """Start rows until the time slice ends. Return whether every open row was read."""
         after = 0
         places = self._context.parts.admission.low_priority_slots
-        while current.goes_on:
+        while current.may_start:
             rows = await reader.open_rows(after, ROWS_AT_ONCE)
             if not rows:
                 return True
             after = rows[-1].line
             waiting = list(rows)
-            while waiting and current.goes_on:
-                # Paused, or its key revoked: the very next group is not begun any more.
+            while waiting and current.may_start:
+                # After a pause or a revoked key not even the next group starts.
                 if not await reader.goes_on(self._context.now_ms()):
                     return False
-                count = min(self._context.pace.group(), places)
+                count = min(self._context.pace.group_size(), places)
                 some, waiting = waiting[:count], waiting[count:]
                 for row in some:
-                    self._begin(current, reader, row)
-                await self._context.pace.rest()
-                while len(current.flying) > places:
-                    await asyncio.wait(current.flying, return_when=asyncio.FIRST_COMPLETED)
-                if current.crowded:
+                    self._start(current, reader, row)
+                await self._context.pace.pause()
+                while len(current.tasks) > places:
+                    await asyncio.wait(current.tasks, return_when=asyncio.FIRST_COMPLETED)
+                if current.overloaded:
                     await asyncio.sleep(WAIT_SECONDS)
-                    current.crowded = False
+                    current.overloaded = False
             if waiting:
                 return False
         return False
 
-    def _begin(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
+    def _start(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
         task = asyncio.create_task(self._row(current, reader, row))
-        current.flying.add(task)
-        task.add_done_callback(current.flying.discard)
+        current.tasks.add(task)
+        task.add_done_callback(current.tasks.discard)
 
     async def _row(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
-        """Look one row up. Raises nothing: what keeps it from its end is noted in `current`."""
+        """Look up one row. Raises nothing: obstacles are recorded in `current`."""
         batch = current.batch
         seal = self._context.seal(batch.batch_id)
         hooks = RowHooks(batch.account_id, batch.batch_id, row.line, row.tries, seal)
         request_id = self._context.new_id()
         try:
             assert row.cells is not None
-            asked = current.columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
-            if not isinstance(asked, AskedRow):  # it was valid when it was read
-                await self._failed(hooks, request_id, asked.code)
+            parsed = current.columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
+            if not isinstance(parsed, ValidRow):  # although it was valid when the file was read
+                await self._failed(hooks, request_id, parsed.code)
                 return
-            company = current.company(asked.question)
-            if company is None:
-                await self._look_up(current, row, asked.question, hooks, request_id)
+            shared = current.shared(parsed.question)
+            if shared is None:
+                await self._look_up(current, row, parsed.question, hooks, request_id)
                 return
-            waits = company.turn.locked()
-            async with company.turn:
-                if waits and (company.failed or not await self._goes_on(current, reader)):
+            waits = shared.lock.locked()
+            async with shared.lock:
+                if waits and (shared.failed or not await self._may_start(current, reader)):
                     current.postponed = True
                     return
-                company.failed = True
-                await self._look_up(current, row, asked.question, hooks, request_id)
-                company.failed = hooks.state != "concluida"
+                shared.failed = True
+                await self._look_up(current, row, parsed.question, hooks, request_id)
+                shared.failed = hooks.state != "concluida"
         except Overloaded:
-            current.crowded = True
+            current.overloaded = True
         except StorageFailed as error:
             current.failure = error
         except CallerError as error:
@@ -291,16 +288,18 @@ class Running:
                 return
             await self._failed(hooks, request_id, code)
         except Exception:
-            # Its words may name whom it is about; the row's line does not.
+            # Logged by its line: the row may contain personal data.
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
             await self._failed(hooks, request_id, BalcaoError.code)
 
-    async def _goes_on(self, current: _TimeSlice, reader: AskingReader) -> bool:
-        """Return whether a row that waited may be begun: those before it may have taken minutes.
+    async def _may_start(self, current: _TimeSlice, reader: AskingReader) -> bool:
+        """Return whether a row that waited may still start: it may have waited for minutes.
 
         Raises `StorageFailed`.
         """
-        return current.goes_on and await reader.goes_on(self._context.now_ms()) and current.goes_on
+        return (
+            current.may_start and await reader.goes_on(self._context.now_ms()) and current.may_start
+        )
 
     async def _look_up(
         self,
@@ -311,19 +310,19 @@ class Running:
         request_id: str,
     ) -> None:
         batch, parts = current.batch, self._context.parts
-        question = await self._as_answered_since(current, question)
-        if self._shut(current.caller, question) and not await is_available_now(
+        question = await self._with_bought_answer(current, question)
+        if self._unavailable(current.caller, question) and not await is_available_now(
             question, current.caller, parts
         ):
-            current.left += 1
+            current.unavailable += 1
             return
-        marks = Marks(row.client, mark_of(row.ref), batch.batch_id)
+        marks = Marks(row.client, row_tag(row.ref), batch.batch_id)
         await look_up(question, current.caller, request_id, None, parts, hooks=hooks, marks=marks)
         if hooks.state == "pendente":
-            current.left += 1
+            current.unavailable += 1
 
-    async def _as_answered_since(self, current: _TimeSlice, question: Question) -> Question:
-        """Return the question, answered from the cache if an earlier row bought the answer."""
+    async def _with_bought_answer(self, current: _TimeSlice, question: Question) -> Question:
+        """Return the question, changed to use the cache if an earlier row bought the answer."""
         inquiry, confirmed_ms = question.inquiries[0], current.batch.confirmed_ms
         if not inquiry.of_company or confirmed_ms is None:
             return question
@@ -343,15 +342,15 @@ class Running:
 
     # Ends
 
-    async def _close(self, batch: StoredBatch) -> float | None:
-        """Cancel the rows that wait, and end the batch once none is under way."""
+    async def _cancel_waiting(self, batch: StoredBatch) -> float | None:
+        """Cancel the waiting rows, and end the batch once none is in progress."""
         now_ms = self._context.now_ms()
         while await self._stored.cancel_rows(batch.batch_id, now_ms):
             pass
         return None if await self._end(batch) else WAIT_SECONDS
 
     async def _end(self, batch: StoredBatch) -> bool:
-        """End the batch, if no row is open. False: another process still has some of them."""
+        """End the batch unless another process has rows in progress. Return whether it ended."""
         now_ms = self._context.now_ms()
         state: BatchState = "concluido" if batch.state == "executando" else "encerrado"
         now = await self._stored.batch(batch.batch_id)
@@ -372,8 +371,8 @@ class Running:
         event = self._context.event("lote.pausado", batch, motivo=reason, codigo=code)
         await self._stored.pause(batch.batch_id, reason, code, message, event=event)
 
-    async def _look_at_sources(self, batch: StoredBatch) -> float | None:
-        """Resume a batch as soon as one of its sources may be asked again."""
+    async def _check_sources(self, batch: StoredBatch) -> float | None:
+        """Resume the batch if one of its sources is available again."""
         context = self._context
         operation, caller = context.operation(batch.operation), await context.caller(batch)
         if operation is None or caller is None:
@@ -384,19 +383,19 @@ class Running:
         open_again = not rows
         for row in rows:
             assert row.cells is not None
-            asked = columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
-            if isinstance(asked, AskedRow) and not self._shut(caller, asked.question):
+            parsed = columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
+            if isinstance(parsed, ValidRow) and not self._unavailable(caller, parsed.question):
                 open_again = True
                 break
         if not open_again:
-            return SOURCE_AGAIN_SECONDS
+            return SOURCE_RETRY_SECONDS
         # Not if its user has paused it meanwhile.
         await self._stored.resume(batch.batch_id, None, (), lambda connection: None, reason="fonte")
         return 0.0
 
 
-def _may_ask(caller: Caller, path: str) -> bool:
-    """Return whether the key is still for this operation."""
+def _may_run(caller: Caller, path: str) -> bool:
+    """Return whether the caller's key still allows this operation."""
     return caller.door is None or caller.door.serves(path)
 
 

@@ -1,4 +1,4 @@
-"""Reading a batch's file: which rows ask what, which ask nothing, and what it would all cost."""
+"""Validation of a batch's file: its rows are read, checked, priced and stored."""
 
 import asyncio
 import hashlib
@@ -12,22 +12,22 @@ import structlog
 
 from balcao.batches.batch_context import (
     BatchContext,
-    Understood,
-    chosen_of,
-    common_of,
-    quote_words,
-    understood_of,
+    FileSummary,
+    column_choices,
+    common_parameters,
+    quote_fields,
+    summary_of,
 )
 from balcao.batches.columns import (
-    AskedRow,
     Choice,
     ColumnMap,
-    asked_digest,
-    leaves_out,
+    ValidRow,
+    is_excluded,
     map_columns,
+    question_digest,
 )
-from balcao.batches.room import FileRoom
-from balcao.batches.sealing import unsealed
+from balcao.batches.file_admission import FileAdmission
+from balcao.batches.sealing import write_decrypted
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
 from balcao.core.access import Caller
@@ -62,120 +62,120 @@ class FileTable(msgspec.Struct):
     sample: Sequence[TableRow]
     rows: Iterator[TableRow]
     description: str  # for people
-    chosen: Mapping[str, Choice]  # by role, its column
+    chosen: Mapping[str, Choice]  # column by role
 
 
-class Validation:
-    """The job `lote_validar`: from `recebido` to `cotado` or `recusado`. Can be done again."""
+class BatchValidator:
+    """The job `lote_validar`: from `recebido` to `cotado` or `recusado`. Repeatable."""
 
-    def __init__(self, context: BatchContext, room: FileRoom) -> None:
+    def __init__(self, context: BatchContext, admission: FileAdmission) -> None:
         self._context = context
-        self._room = room
+        self._admission = admission
         self._stored = context.parts.desk.batches
 
     async def validate(self, batch_id: str) -> None:
-        """Read, store and quote a file. Raises `StorageFailed`: then the job begins again.
+        """Read, store and quote a file. Raises `StorageFailed`, after which the job is retried.
 
-        What would fail each time ends as `recusado`, also where the fault is ours.
+        Permanent errors, including our own bugs, end as `recusado`.
         """
         batch = await self._stored.batch(batch_id)
         if batch is None or not await self._stored.begin(batch_id):
             return
         try:
             async with self._table(batch) as table:
-                understood = await self._read(batch, table)
+                summary = await self._read(batch, table)
             while await self._stored.mark_repeated(batch_id):
                 pass
             header = self._header(batch_id, table.header)
-            await self._stored.understood(batch_id, header, understood.kept)
-            await self._quote(batch, understood)
+            await self._stored.understood(batch_id, header, summary.stored)
+            await self._quote(batch, summary)
         except CallerError as error:
             code = error.reason if isinstance(error, FileUnreadable) else problem_of(error).code
             await self._refuse(batch_id, code, problem_of(error).message)
-        except (BalcaoError, OSError, MemoryError):  # it may be over the next time
+        except (BalcaoError, OSError, MemoryError):  # possibly temporary: retry
             raise
         except Exception:
             log.exception("batch.bug", batch=batch_id)
             await self._refuse(batch_id, "erro_interno", _OUR_FAULT)
 
     async def _refuse(self, batch_id: str, code: str, message: str) -> None:
-        await self._stored.forget_rows(batch_id)  # they are not to be used, and take room
+        await self._stored.forget_rows(batch_id)  # partial, and they take space
         await self._stored.refuse(batch_id, code, message, self._context.now_ms())
 
-    async def price_again(self, batch: StoredBatch, understood: Understood) -> None:
-        """Quote the stored rows again, by the current tariff."""
+    async def requote(self, batch: StoredBatch, summary: FileSummary) -> None:
+        """Quote the stored rows again under the current tariff."""
         caller = await self._caller(batch)
         operation = self._operation(batch)
         reading = columns_of(self._context, batch, operation)
-        asked_lines, after = _Asked(self._context.parts, caller), 0
+        sources, after = _SourceCounts(self._context.parts, caller), 0
         while rows := await self._stored.rows(
             batch.batch_id, after, ROWS_AT_ONCE, "pendente", cells=True
         ):
             after = rows[-1].line
             prices, waiting = [], list(rows)
             while waiting:
-                count = self._context.pace.group()
+                count = self._context.pace.group_size()
                 for row in waiting[:count]:
                     assert row.cells is not None
                     cells = self._context.seal(batch.batch_id).open_cells(row.line, row.cells)
-                    asked = reading.read(TableRow(row.line, cells))
-                    if isinstance(asked, AskedRow):
-                        cost = await quote(asked.question, caller, self._context.parts)
-                        asked_lines.add(asked.question, cost)
+                    parsed = reading.read(TableRow(row.line, cells))
+                    if isinstance(parsed, ValidRow):
+                        cost = await quote(parsed.question, caller, self._context.parts)
+                        sources.add(parsed.question, cost)
                         prices.append((cost.least, cost.greatest, cost.at_hand, row.line))
                 del waiting[:count]
-                await self._context.pace.rest()
+                await self._context.pace.pause()
             await self._stored.price_rows(batch.batch_id, prices)
-        understood = msgspec.structs.replace(understood, asked=asked_lines.lines)
-        await self._stored.retold(batch.batch_id, batch.told, understood.kept)
-        await self._quote(batch, understood, again=True)
+        summary = msgspec.structs.replace(summary, asked=sources.lines)
+        await self._stored.retold(batch.batch_id, batch.told, summary.stored)
+        await self._quote(batch, summary, again=True)
 
     async def _quote(
-        self, batch: StoredBatch, understood: Understood, *, again: bool = False
+        self, batch: StoredBatch, summary: FileSummary, *, again: bool = False
     ) -> None:
-        digest, now_ms = self._context.digest(batch, understood.rows_digest), self._context.now_ms()
+        digest, now_ms = self._context.digest(batch, summary.rows_digest), self._context.now_ms()
         valid, least, greatest, at_hand = await self._stored.totals(batch.batch_id)
         current = BatchQuote(digest, least, greatest, valid, at_hand, now_ms, now_ms + QUOTE_MS)
         await self._stored.quote(
             batch.batch_id,
             current,
             state="cotado" if again else "validando",
-            event=self._context.event("lote.cotado", batch, **quote_words(current)),
+            event=self._context.event("lote.cotado", batch, **quote_fields(current)),
         )
 
-    async def _read(self, batch: StoredBatch, table: FileTable) -> Understood:
-        """Store all rows, each with its price, and return how the file was understood."""
+    async def _read(self, batch: StoredBatch, table: FileTable) -> FileSummary:
+        """Store all rows with their prices, and return the summary of the file."""
         operation, caller = self._operation(batch), await self._caller(batch)
         columns = map_columns(
             operation,
             table.header,
             table.sample,
-            common=common_of(batch.parameters),
+            common=common_parameters(batch.parameters),
             chosen=table.chosen,
         )
-        understood = Understood(table.description, tuple(columns.texts), columns.chosen)
+        summary = FileSummary(table.description, tuple(columns.descriptions), columns.chosen)
         header = self._header(batch.batch_id, table.header)
-        await self._stored.understood(batch.batch_id, header, understood.kept)
+        await self._stored.understood(batch.batch_id, header, summary.stored)
         digest = hashlib.blake2b(digest_size=16)
         reader = _RowReader(self._context, batch, operation, caller, columns)
-        room = await self._room.rows(batch.account_id)
+        counter = await self._admission.rows(batch.account_id)
         while some := await asyncio.to_thread(lambda: list(islice(table.rows, ROWS_AT_ONCE))):
             new: list[NewRow] = []
             while some:
-                count = self._context.pace.group()
+                count = self._context.pace.group_size()
                 new += [await reader.row(row) for row in some[:count]]
                 del some[:count]
-                await self._context.pace.rest()
-            room.add(sum(len(row.cells) for row in new) + ROW_BYTES * len(new))
+                await self._context.pace.pause()
+            counter.add(sum(len(row.cells) for row in new) + ROW_BYTES * len(new))
             for row in new:
                 if row.same is not None:
                     digest.update(b"%d:%b" % (row.line, row.same))
             await self._stored.add_rows(batch.batch_id, new)
         return msgspec.structs.replace(
-            understood,
-            columns=tuple(columns.texts_with(reader.passed_over, batch.client)),
+            summary,
+            columns=tuple(columns.descriptions_with(reader.ignored_tags, batch.client)),
             rows_digest=digest.hexdigest(),
-            asked=reader.asked.lines,
+            asked=reader.sources.lines,
         )
 
     def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
@@ -188,28 +188,28 @@ class Validation:
         return operation
 
     async def _caller(self, batch: StoredBatch) -> Caller:
-        """Return the batch's caller, whether or not the key is in force: that is checked later."""
+        """Return the batch's caller, even if its key is inactive, which is checked later."""
         caller = await self._context.caller(batch)
         return caller or self._context.parts.desk.account(batch.account_id).caller(batch.user_id)
 
     @asynccontextmanager
     async def _table(self, batch: StoredBatch) -> AsyncIterator[FileTable]:
-        """Open the file, or the rows to be repeated. Raises `FileUnreadable`."""
+        """Open the file, or the rows to repeat. Raises `FileUnreadable`."""
         if batch.repeats is not None:
             yield await self._failed_rows(batch.repeats)
             return
         seal, pieces = self._context.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
-        path = await asyncio.to_thread(unsealed, self._context.folder, seal, pieces)
+        path = await asyncio.to_thread(write_decrypted, self._context.folder, seal, pieces)
         try:
-            bounds = self._room.bounds_of(batch.account_id)
+            bounds = self._admission.bounds_of(batch.account_id)
             table = await asyncio.to_thread(open_table, path, batch.media_type, bounds=bounds)
             try:
                 yield FileTable(
-                    table.header, table.sample, table.rows, table.description, chosen_of(batch)
+                    table.header, table.sample, table.rows, table.description, column_choices(batch)
                 )
             finally:
                 await asyncio.to_thread(table.close)
-        finally:  # a hundred megabytes take their time
+        finally:  # slow for a hundred megabytes
             await asyncio.to_thread(path.unlink, missing_ok=True)
 
     async def _failed_rows(self, batch_id: str) -> FileTable:
@@ -225,35 +225,35 @@ class Validation:
 
         header = seal.open_cells(0, origin.header)
         description = f"As linhas com falha do lote {batch_id}"
-        return FileTable(header, (), rows(), description, understood_columns(origin))
+        return FileTable(header, (), rows(), description, stored_columns(origin))
 
 
-def understood_columns(batch: StoredBatch) -> Mapping[str, Choice]:
-    """Return the column of each role, as the file was understood; None: it has none.
+def stored_columns(batch: StoredBatch) -> Mapping[str, Choice]:
+    """Return the column index of each role as the file was interpreted, or None.
 
-    With it rows are read alike later, without the sample that helped to find the columns.
+    With these, rows are read alike later, without the sample.
     """
-    understood = understood_of(batch)
-    assert understood is not None
-    # Until 2026-11-26 columns that were left out were not kept with the others.
-    left_out = {role: None for role, choice in chosen_of(batch).items() if leaves_out(choice)}
-    return left_out | dict(understood.letters)
+    summary = summary_of(batch)
+    assert summary is not None
+    # Until 2026-11-26 excluded roles were not stored with the others.
+    left_out = {role: None for role, choice in column_choices(batch).items() if is_excluded(choice)}
+    return left_out | dict(summary.letters)
 
 
 def columns_of(context: BatchContext, batch: StoredBatch, operation: Operation) -> ColumnMap:
-    """Return the columns as they were understood when the file was read."""
+    """Return the columns as interpreted when the file was read."""
     assert batch.header is not None
     header = context.seal(batch.batch_id).open_cells(0, batch.header)
     return map_columns(
         operation,
         header,
-        common=common_of(batch.parameters),
-        chosen=understood_columns(batch),
+        common=common_parameters(batch.parameters),
+        chosen=stored_columns(batch),
     )
 
 
-class _Asked:
-    """The sources of rows that are not available now, and for how many rows each is the first."""
+class _SourceCounts:
+    """Counts, for each source that rows may need, the rows for which it is called first."""
 
     def __init__(self, parts: Parts, caller: Caller) -> None:
         self._sources = parts.environments[caller.mode].sources
@@ -270,14 +270,14 @@ class _Asked:
 
     @property
     def lines(self) -> tuple[AskedLine, ...]:
-        """Return what is kept with the batch."""
+        """Return the counts as stored with the batch."""
         return tuple(AskedLine(*line, rows) for line, rows in self._first.items())
 
 
 class _RowReader:
     """Converts rows of a file to stored rows."""
 
-    def __init__(  # whose and which batch, what is asked, how it is read
+    def __init__(
         self,
         context: BatchContext,
         batch: StoredBatch,
@@ -292,23 +292,23 @@ class _RowReader:
         self._caller = caller
         self._columns = columns
         self._client = batch.client
-        self.asked = _Asked(context.parts, caller)
-        self.passed_over: Counter[str] = Counter()  # of rows that are asked, by role
+        self.sources = _SourceCounts(context.parts, caller)
+        self.ignored_tags: Counter[str] = Counter()  # rows by role
 
     async def row(self, row: TableRow) -> NewRow:
-        """Return a row as it is stored, with its price if it is to be looked up."""
-        asked = self._columns.read(row)
+        """Return the row to store, with its price if it is to be looked up."""
+        parsed = self._columns.read(row)
         cells: Cells = row.cells
         sealed = self._seal.cells(row.line, cells)
-        client = asked.client or self._client
-        shown, hashed = self._named(asked.document)
-        if not isinstance(asked, AskedRow):
+        client = parsed.client or self._client
+        shown, hashed = self._named(parsed.document)
+        if not isinstance(parsed, ValidRow):
             return NewRow(
-                row.line, "invalida", asked.ref, client, shown, hashed, None, 0, 0, False,
-                asked.code, sealed,
+                row.line, "invalida", parsed.ref, client, shown, hashed, None, 0, 0, False,
+                parsed.code, sealed,
             )  # fmt: skip
-        self.passed_over.update(self._columns.passed_over(asked, cells))
-        question = asked.question
+        self.ignored_tags.update(self._columns.ignored_tags(parsed, cells))
+        question = parsed.question
         state: RowState = "pendente"
         code, least, greatest, at_hand, same = None, 0, 0, False, None
         try:
@@ -318,16 +318,16 @@ class _RowReader:
             state, code = "recusada", problem_of(refused).code
         else:
             cost = await quote(question, self._caller, self._parts)
-            self.asked.add(question, cost)
+            self.sources.add(question, cost)
             least, greatest, at_hand = cost.least, cost.greatest, cost.at_hand
-            same = asked_digest(self._operation, question, self._seal.asking)
+            same = question_digest(self._operation, question, self._seal.question_key)
         return NewRow(
-            row.line, state, asked.ref, client, shown, hashed, same, least, greatest, at_hand,
+            row.line, state, parsed.ref, client, shown, hashed, same, least, greatest, at_hand,
             code, sealed,
         )  # fmt: skip
 
     def _named(self, document: Cnpj | Cpf | None) -> tuple[str | None, bytes | None]:
-        """Return a row's document as it is shown, and the hash that finds a person's rows."""
+        """Return a row's document as displayed, and for a CPF its hash."""
         if isinstance(document, Cpf):
             return document.masked, document_hash(self._pepper, document.text)
         return (None if document is None else document.text), None

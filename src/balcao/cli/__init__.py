@@ -12,12 +12,12 @@ import sys
 
 def main() -> None:
     """Run the command line of this process."""
-    # What is written holds keys' hashes, documents and balances: for nobody else's eyes.
+    # Files hold hashes of keys, documents and balances: only this user may read them.
     os.umask(0o077)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows "?"
+        if isinstance(stream, io.TextIOWrapper):  # an encoding without a character prints "?"
             stream.reconfigure(errors="replace")
-    # The tree of commands is built only when it is used, so that a test may import parts.
+    # Import the tree of commands only when it is used, so that tests may import parts.
     from balcao.cli.app import app
 
     app(prog_name="balcao")

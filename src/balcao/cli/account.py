@@ -1,4 +1,4 @@
-"""`balcao account`: open accounts and look at them."""
+"""`balcao account`: create, show, change and suspend accounts."""
 
 import shlex
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.failures import refuse
-from balcao.cli.office import AccountName, opened, wait_for
+from balcao.cli.installation import AccountName, open_installation, wait_for
 from balcao.cli.output import (
     AsJson,
     Pairs,
@@ -78,9 +78,9 @@ def create(
         partner_optin=partner_optin,
         ceiling_credits=ceiling,
     )
-    with opened() as office:
-        now = office.now_ms()
-        account = office.desk.create_account(new, now)
+    with open_installation() as local:
+        now = local.now_ms()
+        account = local.desk.create_account(new, now)
     kind = "de teste" if test else "de produção"
     lines = [f"Conta {account.account_id} criada: {name} ({plan}, {kind})."]
     if plan != "pos_pago":
@@ -99,9 +99,9 @@ def list_accounts(as_json: AsJson = False) -> None:
 
       $ balcao account list
     """
-    with opened() as office:
-        accounts = office.desk.accounts()
-        month = civil_month(office.now_ms())
+    with open_installation() as local:
+        accounts = local.desk.accounts()
+        month = civil_month(local.now_ms())
     table = TextTable(
         accounts,
         {
@@ -128,10 +128,10 @@ def show_account(account: AccountName, as_json: AsJson = False) -> None:
 
       $ balcao account show acme
     """
-    with opened() as office:
-        found = office.account(account)
-        keys = office.desk.keys(found.account_id)
-        month = civil_month(office.now_ms())
+    with open_installation() as local:
+        found = local.account(account)
+        keys = local.desk.keys(found.account_id)
+        month = civil_month(local.now_ms())
     in_force = [key for key in keys if key.revoked_ms is None]
     postpaid, available = found.plan == "pos_pago", available_credits(found, month)
     fields = Pairs(
@@ -141,7 +141,7 @@ def show_account(account: AccountName, as_json: AsJson = False) -> None:
             ("Tipo", _kind(found)),
             ("Certidões", found.certificates),
             ("CPF dos sócios (optin)", found.partner_optin),
-            ("Saldo", found.balance_credits),  # of a post-paid one: owed, below zero
+            ("Saldo", found.balance_credits),  # negative if post-paid: the debt
             ("Retidos", found.held_credits),
             ("Usados neste mês", spent_credits(found, month)),
             ("Teto mensal", _ceiling(found) if postpaid else None),
@@ -198,8 +198,8 @@ def change(
         raise typer.BadParameter(
             "diga o que muda: --plan, --certificates, --partner-optin, --ceiling ou --no-ceiling."
         )
-    with opened() as office:
-        found = office.account(account)
+    with open_installation() as local:
+        found = local.account(account)
         new = plan or found.plan
         _check_terms(new, certificates=certificates is True, ceiling=ceiling)
         if certificates is False and new == "pre_pago":
@@ -212,9 +212,9 @@ def change(
             found.partner_optin if partner_optin is None else partner_optin,
             kept if new == "pos_pago" else None,
         )
-        now = office.now_ms()
+        now = local.now_ms()
         after = wait_for(
-            office.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
+            local.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
         )
     text = (
         f"Conta {after.name}: plano {after.plan}, certidões {yes_or_no(after.certificates)},"
@@ -249,11 +249,9 @@ def resume(account: AccountName, as_json: AsJson = False) -> None:
 
 
 def _suspend(account: str, suspended: bool, as_json: bool) -> None:
-    with opened() as office:
-        now, number = office.now_ms(), office.account(account).account_id
-        after = wait_for(
-            office.desk.people.suspend_account(number, suspended, AT_THE_TERMINAL, now)
-        )
+    with open_installation() as local:
+        now, number = local.now_ms(), local.account(account).account_id
+        after = wait_for(local.desk.people.suspend_account(number, suspended, AT_THE_TERMINAL, now))
     text = f"Conta {after.name} em atividade."
     if suspended:
         text = f"Conta {after.name} suspensa. Para voltar: {program()} account resume {number}"

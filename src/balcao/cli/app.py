@@ -12,13 +12,13 @@ from balcao.cli import (
     budget,
     certificate_extension,
     config,
-    consult,
     credit,
     doctor,
     errors,
     job,
     key,
     ledger,
+    lookup,
     opendata,
     quote,
     routes,
@@ -32,17 +32,17 @@ from balcao.cli import (
     usage,
     user,
 )
-from balcao.cli.portuguese import in_portuguese
+from balcao.cli.portuguese import apply_portuguese
 
 app = typer.Typer(
     no_args_is_help=True,
-    pretty_exceptions_enable=False,  # its tracebacks may show values, and so secrets
+    pretty_exceptions_enable=False,  # its tracebacks show values, perhaps secrets
     rich_markup_mode="rich",
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(show: bool) -> None:
+    if show:
         typer.echo(f"balcao {__version__}")
         raise typer.Exit
 
@@ -74,7 +74,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(credit.app, name="credit")
 app.command("usage")(usage.usage)
 app.command("quote")(quote.quote)
-app.command("lookup")(consult.consult)
+app.command("lookup")(lookup.lookup)
 app.add_typer(batch.app, name="batch")
 app.command("search")(search.search)
 app.add_typer(ledger.app, name="ledger")
@@ -90,7 +90,7 @@ app.add_typer(config.app, name="config")
 app.command("routes")(routes.routes)
 app.command("errors")(errors.errors)
 app.command("doctor")(doctor.doctor)
-# Portuguese names of commands, which scripts may use.
+# Portuguese aliases of commands, for scripts.
 app.command("abrir", hidden=True)(sign_in.sign_in)
-app.command("consultar", hidden=True)(consult.consult)
-in_portuguese(app)
+app.command("consultar", hidden=True)(lookup.lookup)
+apply_portuguese(app)

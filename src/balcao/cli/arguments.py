@@ -1,4 +1,4 @@
-"""Parsers of arguments and options: a word of a list, a date by the Brasília calendar."""
+"""Parsers of arguments and options: words of a list, dates of the Brasília calendar."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -10,9 +10,9 @@ from balcao.operations.contract import Operation
 
 
 def one_of(known: Sequence[str]) -> Callable[[str], str]:
-    """Return a parser of these words, since typer takes no list of literals.
+    """Return a parser that accepts these words, since typer has no option for a list of them.
 
-    The parser raises `ValueError` with a sentence for the operator.
+    The parser raises `ValueError` with a message for the operator.
     """
 
     def read(text: str) -> str:
@@ -24,28 +24,28 @@ def one_of(known: Sequence[str]) -> Callable[[str], str]:
     return read
 
 
-def operation_called(text: object) -> Operation | None:
-    """Return the operation with this path, or with this name in addresses of pages."""
+def find_operation(text: object) -> Operation | None:
+    """Return the operation with this path, or with this name in page addresses."""
     return next((each for each in OPERATIONS.values() if text in (each.path, each.form.slug)), None)
 
 
-def civil_date(text: str) -> date:
-    """Parse `AAAA-MM-DD`. Raises `ValueError` with a sentence for the operator."""
+def parse_day(text: str) -> date:
+    """Parse `AAAA-MM-DD`. Raises `ValueError` with a message for the operator."""
     try:
         day = date.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} não é uma data; use AAAA-MM-DD, como 2026-12-31.") from None
-    return _with_a_day_after(day)
+    return _reject_last_year(day)
 
 
-def end_of(text: str) -> int:
-    """Return the first instant after the validity of something valid until `text`.
+def parse_expiry(text: str) -> int:
+    """Parse the end of a validity and return the first instant after it.
 
-    A date is valid to the end of its civil day in Brasília; a date-time without a zone is
-    Brasília time. Raises `ValueError` with a sentence for the operator.
+    A date includes its whole civil day in Brasília; a date-time without a zone is Brasília time.
+    Raises `ValueError` with a message for the operator.
     """
     with suppress(ValueError):
-        return day_after_starts_ms(civil_date(text))
+        return day_after_starts_ms(parse_day(text))
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -53,17 +53,17 @@ def end_of(text: str) -> int:
             f"{text!r} não é uma data; use AAAA-MM-DD, ou data e hora como"
             " 2026-12-31T18:00:00-03:00."
         ) from None
-    _with_a_day_after(at.date())
+    _reject_last_year(at.date())
     return to_ms(at if at.tzinfo is not None else at.replace(tzinfo=BRASILIA))
 
 
 def day_after_starts_ms(day: date) -> int:
-    """Return the end of a civil day."""
+    """Return the first instant after a civil day."""
     return day_starts_ms(day + timedelta(days=1))
 
 
-def _with_a_day_after(day: date) -> date:
-    """Reject year 9999, the last of the calendar: time zones reach beyond a day."""
+def _reject_last_year(day: date) -> date:
+    """Return the day; reject the calendar's last year, since time zones may need a day after."""
     if day.year == MAXYEAR:
         raise ValueError("a data é tarde demais.")
     return day

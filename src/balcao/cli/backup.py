@@ -8,7 +8,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import begun, opened, wait_for
+from balcao.cli.installation import existing_home, open_installation, wait_for
 from balcao.cli.output import (
     AsJson,
     Block,
@@ -58,7 +58,7 @@ def create(
     from balcao.backup.making import make
 
     settings = read_settings()
-    begun(settings)
+    existing_home(settings)
     began = time.monotonic()
     made = make(settings, system_now_ms, folder=to)
     seconds = time.monotonic() - began
@@ -207,8 +207,8 @@ def confirm(
     """
     from balcao.backup import confirming
 
-    with opened() as office:
-        desk, settings = office.desk, office.settings
+    with open_installation() as local:
+        desk, settings = local.desk, local.settings
         found = wait_for(confirming.check(desk, settings))
         if not found.is_pending:
             typer.echo("Não há restauração por confirmar.")
@@ -223,7 +223,7 @@ def confirm(
             _print_unconfirmed(found)
             raise typer.Exit(1)
         try:
-            confirmed = wait_for(confirming.confirm(desk, settings, code, office.now_ms()))
+            confirmed = wait_for(confirming.confirm(desk, settings, code, local.now_ms()))
         except confirming.NotConfirmed:
             confirmed = False
     if not confirmed:
@@ -264,7 +264,7 @@ _STANDINGS = {
 
 
 def _sandbox(settings: "Settings") -> None:
-    """Make the sandbox's month, which only a first start makes, and the folder has had its own."""
+    """Create the sandbox's month: only a first start does, and this folder already had one."""
     from balcao.home import Home
     from balcao.service import first_start
 

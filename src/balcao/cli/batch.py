@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from balcao.cli.failures import CommandFailed, refuse_person
-from balcao.cli.office import opened, wait_for
+from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, Block, Pairs, TextTable, console, program, show, whole
 from balcao.core import writing
 from balcao.core.errors import CallerError, FileRunning, NoFileSpace
@@ -21,7 +21,7 @@ from balcao.core.problems import problem_of
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
-    from balcao.service.batching import BatchParts, BatchSeen
+    from balcao.service.batching import BatchInfo, BatchParts
     from balcao.storage.batches import StoredBatch
 
 app = typer.Typer(
@@ -39,8 +39,8 @@ _MEDIA = {".csv": "text/csv", ".txt": "text/csv", ".jsonl": "application/x-ndjso
 _MEDIA |= {".ndjson": "application/x-ndjson", ".json": "application/json"}
 _MEDIA[".xlsx"] = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _PIECE_BYTES = 1_000_000
-_LOOK_SECONDS = 0.5
-# The counts of `RowCounts`, of one and of several.
+_POLL_SECONDS = 0.5
+# Labels of the counts in `RowCounts`, singular and plural.
 _ROWS = {
     "total": ("linha", "linhas"),
     "validas": ("válida", "válidas"),
@@ -95,7 +95,7 @@ def create(  # noqa: PLR0917  # a command's own words
     common = [each.partition("=")[::2] for each in parameter or []]
     columns = dict(each.partition("=")[::2] for each in column or [])
 
-    async def receive(batches: "BatchParts", owner: "Account") -> "BatchSeen":
+    async def receive(batches: "BatchParts", owner: "Account") -> "BatchInfo":
         from balcao.service.batching import Upload
 
         upload = Upload(
@@ -108,12 +108,12 @@ def create(  # noqa: PLR0917  # a command's own words
             name or _name_of(file),
             columns=columns,
         )
-        return await batches.desk.seen(await batches.desk.receive(upload))
+        return await batches.desk.info(await batches.desk.receive(upload))
 
     with _open(account) as (batches, owner):
-        seen = _result(receive(batches, owner))
-        seen = _print(as_json, batches, owner, seen, wait=wait)
-    _exit(seen)
+        info = _result(receive(batches, owner))
+        info = _print(as_json, batches, owner, info, wait=wait)
+    _exit(info)
 
 
 @app.command("show")
@@ -129,10 +129,10 @@ def show_batch(
       $ balcao batch show 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --wait
     """
     with _open(account) as (batches, owner):
-        seen = _result(batches.desk.show(owner.account_id, number))
-        seen = _print(as_json, batches, owner, seen, wait=wait)
+        info = _result(batches.desk.show(owner.account_id, number))
+        info = _print(as_json, batches, owner, info, wait=wait)
     if wait:
-        _exit(seen)
+        _exit(info)
 
 
 @app.command("list")
@@ -147,9 +147,9 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
 
     with _open(account) as (batches, owner):
         found = _result(batches.desk.of_account(owner.account_id, 100))
-        seen = [_result(batches.desk.seen(each)) for each in found]
+        info = [_result(batches.desk.info(each)) for each in found]
     table = TextTable(
-        [each.batch for each in seen],
+        [each.batch for each in info],
         {
             "Lote": "batch_id",
             "Nome": "name",
@@ -161,7 +161,7 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
         },
         empty="Esta conta ainda não tem lotes.",
     )
-    show(as_json, [msgspec.to_builtins(batch_answer(each)) for each in seen], table)
+    show(as_json, [msgspec.to_builtins(batch_answer(each)) for each in info], table)
 
 
 @app.command()
@@ -179,13 +179,13 @@ def confirm(
       $ balcao batch confirm 0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8 --account acme --ceiling 60
     """
 
-    async def decide(batches: "BatchParts", owner: "Account") -> "BatchSeen":
+    async def decide(batches: "BatchParts", owner: "Account") -> "BatchInfo":
         quote = (await batches.desk.show(owner.account_id, number)).batch.quote
         digest = "" if quote is None else quote.digest
         batch = await batches.desk.confirm(
             owner.account_id, number, digest, ceiling, AT_THE_TERMINAL
         )
-        return await batches.desk.seen(batch)
+        return await batches.desk.info(batch)
 
     with _open(account) as (batches, owner):
         _print(as_json, batches, owner, _result(decide(batches, owner)), wait=wait)
@@ -201,7 +201,7 @@ def pause(number: Number, account: AccountOption, as_json: AsJson = False) -> No
     """
     with _open(account) as (batches, owner):
         batch = _result(batches.desk.pause(owner.account_id, number, AT_THE_TERMINAL))
-        _print(as_json, batches, owner, _result(batches.desk.seen(batch)))
+        _print(as_json, batches, owner, _result(batches.desk.info(batch)))
 
 
 @app.command()
@@ -221,7 +221,7 @@ def resume(
     """
     with _open(account) as (batches, owner):
         batch = _result(batches.desk.resume(owner.account_id, number, ceiling, AT_THE_TERMINAL))
-        _print(as_json, batches, owner, _result(batches.desk.seen(batch)))
+        _print(as_json, batches, owner, _result(batches.desk.info(batch)))
 
 
 @app.command()
@@ -234,7 +234,7 @@ def stop(number: Number, account: AccountOption, as_json: AsJson = False) -> Non
     """
     with _open(account) as (batches, owner):
         batch = _result(batches.desk.stop(owner.account_id, number, AT_THE_TERMINAL))
-        _print(as_json, batches, owner, _result(batches.desk.seen(batch)))
+        _print(as_json, batches, owner, _result(batches.desk.info(batch)))
 
 
 @app.command()
@@ -276,10 +276,10 @@ def _open(account: str) -> "Iterator[tuple[BatchParts, Account]]":
     from balcao.service.standalone import standalone_batches
 
     with (
-        opened() as office,
-        standalone_batches(office.settings, office.home, office.desk, office.now_ms) as batches,
+        open_installation() as local,
+        standalone_batches(local.settings, local.home, local.desk, local.now_ms) as batches,
     ):
-        yield batches, office.account(account)
+        yield batches, local.account(account)
 
 
 def _result(work: "Awaitable[Any]") -> Any:
@@ -295,7 +295,7 @@ def _result(work: "Awaitable[Any]") -> Any:
 
 
 def _name_of(file: Path) -> str:
-    """Name a batch after its file; not at all, where that holds a CPF."""
+    """Return the file's name for the batch, or none if it contains a CPF."""
     return "" if holds_cpf(file.stem) else file.stem[:80]
 
 
@@ -305,41 +305,41 @@ async def _pieces(file: Path) -> AsyncIterator[bytes]:
             yield piece
 
 
-def _exit(seen: "BatchSeen") -> None:
-    """Exit with code 1 if the list was refused, so that a script stops."""
-    if seen.batch.state == "recusado":
+def _exit(info: "BatchInfo") -> None:
+    """Exit with code 1 if the file was refused, so that scripts stop."""
+    if info.batch.state == "recusado":
         raise typer.Exit(1)
 
 
-def _awaited(batches: "BatchParts", owner: "Account", seen: "BatchSeen") -> "BatchSeen":
-    """Return the batch once it needs a decision or is over; show a bar at a terminal."""
-    with _bar() as moved:
-        while seen.batch.state in _MOVING:
-            moved(seen)
-            time.sleep(_LOOK_SECONDS)
-            seen = _result(batches.desk.show(owner.account_id, seen.batch.batch_id))
-        moved(seen)
-    return seen
+def _await_decision(batches: "BatchParts", owner: "Account", info: "BatchInfo") -> "BatchInfo":
+    """Wait until the batch needs a decision or has ended; show a progress bar on a terminal."""
+    with _bar() as update:
+        while info.batch.state in _MOVING:
+            update(info)
+            time.sleep(_POLL_SECONDS)
+            info = _result(batches.desk.show(owner.account_id, info.batch.batch_id))
+        update(info)
+    return info
 
 
 @contextmanager
-def _bar() -> "Iterator[Callable[[BatchSeen], None]]":
+def _bar() -> "Iterator[Callable[[BatchInfo], None]]":
     if not sys.stderr.isatty():
-        yield lambda seen: None
+        yield lambda info: None
         return
     from rich.progress import Progress
 
     with Progress(console=console(stderr=True)) as progress:
         task = progress.add_task("", total=None)
 
-        def moved(seen: "BatchSeen") -> None:
-            batch = seen.batch
+        def update(info: "BatchInfo") -> None:
+            batch = info.batch
             total = None if batch.state in {"recebido", "validando"} else batch.rows()
             left = batch.rows("pendente", "em_andamento")
             done = batch.rows() - left
             progress.update(task, description=batch.state, total=total, completed=done)
 
-        yield moved
+        yield update
 
 
 def _state(batch: "StoredBatch") -> str:
@@ -347,24 +347,24 @@ def _state(batch: "StoredBatch") -> str:
 
 
 def _print(
-    as_json: bool, batches: "BatchParts", owner: "Account", seen: "BatchSeen", *, wait: bool = False
-) -> "BatchSeen":
-    """Print a batch and return it: as it is now, or once it needs a decision."""
+    as_json: bool, batches: "BatchParts", owner: "Account", info: "BatchInfo", *, wait: bool = False
+) -> "BatchInfo":
+    """Print a batch and return it; with `wait`, once it needs a decision or has ended."""
     from balcao.service.batching import batch_answer
 
     if wait:
-        seen = _awaited(batches, owner, seen)
-    told = batch_answer(seen)
-    quote = told.cotacao
-    counts = {name: count for name, count in msgspec.to_builtins(told.linhas).items() if count}
+        info = _await_decision(batches, owner, info)
+    answer = batch_answer(info)
+    quote = answer.cotacao
+    counts = {name: count for name, count in msgspec.to_builtins(answer.linhas).items() if count}
     pairs: list[tuple[str, object]] = [
-        ("Lote", told.id),
-        ("Nome", told.nome or None),
-        ("Operação", told.operacao),
-        ("Estado", _state(seen.batch)),
-        ("Código", told.codigo),
-        ("Mensagem", told.mensagem),
-        ("Colunas", "; ".join(told.colunas) or None),
+        ("Lote", answer.id),
+        ("Nome", answer.nome or None),
+        ("Operação", answer.operacao),
+        ("Estado", _state(info.batch)),
+        ("Código", answer.codigo),
+        ("Mensagem", answer.mensagem),
+        ("Colunas", "; ".join(answer.colunas) or None),
         (
             "Linhas",
             ", ".join(writing.counted(count, *_ROWS[name]) for name, count in counts.items())
@@ -378,13 +378,15 @@ def _print(
             ("Saldo depois, no máximo do custo", quote.saldo_apos_maximo),
             ("Fontes", ", ".join(each.nome for each in quote.fontes) or None),
         ]
-    if told.teto_creditos is not None:
-        pairs.append(("Gastos", f"{whole(told.creditos_gastos)} de {whole(told.teto_creditos)}"))
-    blocks: list[Block] = [Pairs(pairs)]
-    if told.estado == "cotado" and quote is not None:
-        blocks.append(
-            f"Para começar: {program()} batch confirm {told.id}"
-            f" --account {seen.batch.account_id} --ceiling {quote.creditos_max}"
+    if answer.teto_creditos is not None:
+        pairs.append(
+            ("Gastos", f"{whole(answer.creditos_gastos)} de {whole(answer.teto_creditos)}")
         )
-    show(as_json, msgspec.to_builtins(told), *blocks)
-    return seen
+    blocks: list[Block] = [Pairs(pairs)]
+    if answer.estado == "cotado" and quote is not None:
+        blocks.append(
+            f"Para começar: {program()} batch confirm {answer.id}"
+            f" --account {info.batch.account_id} --ceiling {quote.creditos_max}"
+        )
+    show(as_json, msgspec.to_builtins(answer), *blocks)
+    return info

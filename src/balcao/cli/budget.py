@@ -1,4 +1,4 @@
-"""`balcao budget`: ceilings for what a key or an end client of an account spends."""
+"""`balcao budget`: ceilings on the spending of an account's keys and end clients."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import typer
 
 from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse
-from balcao.cli.office import AccountName, Office, opened, wait_for
+from balcao.cli.installation import AccountName, Installation, open_installation, wait_for
 from balcao.cli.output import AsJson, TextTable, program, record, show, when
 from balcao.core import writing
 from balcao.core.people import AT_THE_TERMINAL
@@ -80,15 +80,15 @@ def create(
         refuse("diga de quem é: --key ou --client.", "--key")
     if credits is None and calls is None:
         refuse("diga o teto: --credits, --calls ou os dois.", "--credits")
-    with opened() as office, _explained():
-        found = office.account(account)
+    with open_installation() as local, _explained():
+        found = local.account(account)
         kind: OwnerKind = "cliente" if key is None else "chave"
         if key is None:
             owner = str(read_marks({b"x-cliente": str(client).encode()}).client)
         else:
-            owner = str(_key_number(office, found, key))
-        made = make(
-            office,
+            owner = str(_key_number(local, found, key))
+        made = create_for(
+            local,
             found,
             kind,
             owner,
@@ -99,12 +99,12 @@ def create(
             operations=operation,
             warn=warn,
         )
-        now = office.desk.budgets.one(found.account_id, made.number, office.now_ms())
+        now = local.desk.budgets.one(found.account_id, made.number, local.now_ms())
     show(as_json, as_record(now), f"Orçamento {made.number} criado.")
 
 
-def make(
-    office: Office,
+def create_for(
+    local: Installation,
     account: "Account",
     kind: "OwnerKind",
     owner: str,
@@ -116,7 +116,7 @@ def make(
     operations: Sequence[str] | None = None,
     warn: int | None = None,
 ) -> "Budget":
-    """Put a budget in force. Raises `BudgetsCrowded`, `InvalidInput`."""
+    """Create a budget. Raises `BudgetsCrowded`, `InvalidInput`."""
     import uuid_utils
 
     from balcao.core.budgets import WARN_PERCENT, Budget, usual_name
@@ -134,10 +134,10 @@ def make(
             calls,
             tuple(operations) if operations else None,
             warn or WARN_PERCENT,
-            office.now_ms(),
+            local.now_ms(),
         )
     )
-    return wait_for(office.desk.budgets.make(new, AT_THE_TERMINAL))
+    return wait_for(local.desk.budgets.make(new, AT_THE_TERMINAL))
 
 
 @app.command("list")
@@ -148,10 +148,10 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
 
       $ balcao budget list acme
     """
-    with opened() as office:
-        found = office.account(account)
-        budgets = all_of(office, found)
-        names = {str(key.key_id): key.name for key in office.desk.keys(found.account_id)}
+    with open_installation() as local:
+        found = local.account(account)
+        budgets = budgets_of(local, found)
+        names = {str(key.key_id): key.name for key in local.desk.keys(found.account_id)}
     table = TextTable(
         budgets,
         {
@@ -160,7 +160,7 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
             "De": lambda each: _owner(each.budget, names),
             "Período": lambda each: _PERIOD_WORDS[each.budget.period],
             "Teto": lambda each: _ceilings(each.budget),
-            "Usado": used,
+            "Usado": used_text,
             "Reservado": lambda each: each.use.held_credits,
             "Volta em": lambda each: "nunca" if each.back_ms is None else when(each.back_ms),
         },
@@ -201,28 +201,28 @@ def change(
     """
     import msgspec
 
-    wanted: dict[str, Any] = {
+    given: dict[str, Any] = {
         "credits_max": credits,
         "calls_max": calls,
         "name": name,
         "warn_percent": warn,
         "operations": tuple(operation) if operation else None,
     }
-    changes = {field: value for field, value in wanted.items() if value is not None}
+    changes = {field: value for field, value in given.items() if value is not None}
     changes |= {"credits_max": None} if no_credits else {}
     changes |= {"calls_max": None} if no_calls else {}
     changes |= {"operations": None} if all_operations else {}
     if not changes:
         refuse("diga o que muda: --credits, --calls, --name, --warn ou --operation.", "--credits")
-    with opened() as office, _explained():
-        found = office.account(account)
+    with open_installation() as local, _explained():
+        found = local.account(account)
         changed = wait_for(
-            office.desk.budgets.change(
+            local.desk.budgets.change(
                 found.account_id,
                 budget,
                 lambda before: _checked(msgspec.structs.replace(before, **changes)),
                 AT_THE_TERMINAL,
-                office.now_ms(),
+                local.now_ms(),
             )
         )
     text = f"Orçamento {budget} mudado: {_ceilings(changed.budget)}."
@@ -239,17 +239,17 @@ def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> Non
     """
     from balcao.core.budgets import MADE_WITH_OWNER
 
-    with opened() as office, _explained():
-        account_id, now_ms = office.account(account).account_id, office.now_ms()
-        if office.desk.budgets.one(account_id, budget, now_ms).budget.owner_kind in MADE_WITH_OWNER:
+    with open_installation() as local, _explained():
+        account_id, now_ms = local.account(account).account_id, local.now_ms()
+        if local.desk.budgets.one(account_id, budget, now_ms).budget.owner_kind in MADE_WITH_OWNER:
             raise CommandFailed("O orçamento de um lote ou de uma carteira termina com ele.")
-        last = wait_for(office.desk.budgets.end(account_id, budget, AT_THE_TERMINAL, now_ms))
+        last = wait_for(local.desk.budgets.end(account_id, budget, AT_THE_TERMINAL, now_ms))
     show(as_json, as_record(last), f"Orçamento {budget} removido.")
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Explain in a sentence why a budget is refused. Raises `CommandFailed`."""
+    """Convert errors about budgets to `CommandFailed`."""
     from balcao.core.errors import BudgetNotFound, BudgetOfItsOwner, BudgetsCrowded, InvalidInput
 
     try:
@@ -281,24 +281,24 @@ def _checked(budget: "Budget") -> "Budget":
     return checked(budget, [operation.path for operation in ALL_OPERATIONS])
 
 
-def _key_number(office: Office, account: "Account", wanted: str) -> int:
-    keys = office.desk.keys(account.account_id)
-    found = [key for key in keys if wanted in (key.name, str(key.key_id))]
+def _key_number(local: Installation, account: "Account", text: str) -> int:
+    keys = local.desk.keys(account.account_id)
+    found = [key for key in keys if text in (key.name, str(key.key_id))]
     found = [key for key in found if key.revoked_ms is None]
     if len(found) != 1:
         few = "Não há uma chave em vigor" if not found else "Há mais de uma chave"
         raise CommandFailed(
-            f"{few} {wanted!r} nesta conta. As dela: {program()} key list {account.name}."
+            f"{few} {text!r} nesta conta. As dela: {program()} key list {account.name}."
         )
     return found[0].key_id
 
 
-def all_of(office: Office, account: "Account") -> Sequence["BudgetNow"]:
-    """Return the budgets in force of an account, oldest first."""
+def budgets_of(local: Installation, account: "Account") -> Sequence["BudgetNow"]:
+    """Return an account's current budgets, oldest first."""
     found: list[BudgetNow] = []
     while True:
         after = found[-1].budget.budget_id if found else 0
-        more = office.desk.budgets.of_account(account.account_id, office.now_ms(), after=after)
+        more = local.desk.budgets.of_account(account.account_id, local.now_ms(), after=after)
         if not more:
             return found
         found += more
@@ -318,8 +318,8 @@ def _ceilings(budget: "Budget") -> str:
     return ", ".join(parts)
 
 
-def used(now: "BudgetNow") -> str:
-    """Return in words how much of its ceilings a budget has used."""
+def used_text(now: "BudgetNow") -> str:
+    """Describe the used part of a budget's ceilings."""
     parts = []
     if now.budget.credits_max is not None:
         parts.append(writing.credits(now.use.spent_credits))
@@ -328,14 +328,14 @@ def used(now: "BudgetNow") -> str:
     return ", ".join(parts)
 
 
-def in_words(now: "BudgetNow") -> str:
-    """Return a budget in a few words, for the page of its key."""
+def summary(now: "BudgetNow") -> str:
+    """Describe a budget in one line, for `key show`."""
     period = _PERIOD_WORDS[now.budget.period]
-    return f"{_ceilings(now.budget)} {period}, usado: {used(now)}"
+    return f"{_ceilings(now.budget)} {period}, usado: {used_text(now)}"
 
 
 def as_record(now: "BudgetNow") -> Mapping[str, object]:
-    """Return a budget as `--json` has it."""
+    """Return a budget's record for `--json`."""
     return {
         **record(now.budget, "number name owner_kind owner period credits_max calls_max"),
         **record(now.budget, "operations warn_percent created_ms"),

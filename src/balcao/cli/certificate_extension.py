@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from balcao.cli.arguments import civil_date, one_of
+from balcao.cli.arguments import one_of, parse_day
 from balcao.cli.failures import CommandFailed, refuse
-from balcao.cli.office import opened, wait_for
+from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, TextTable, program, record, show
 from balcao.core.extensions import FEDERAL, STATE, Extension, problem_of
 from balcao.core.federation import UFS
@@ -27,10 +27,10 @@ def add(
     act: Annotated[str, typer.Argument(metavar="ATO", help="Como se cita.")],
     *,
     issued_from: Annotated[
-        date, typer.Option("--from", parser=civil_date, metavar="DATA", help="Emitidas desde.")
+        date, typer.Option("--from", parser=parse_day, metavar="DATA", help="Emitidas desde.")
     ],
     issued_to: Annotated[
-        date, typer.Option("--to", parser=civil_date, metavar="DATA", help="Emitidas até.")
+        date, typer.Option("--to", parser=parse_day, metavar="DATA", help="Emitidas até.")
     ],
     uf: Annotated[
         str | None,
@@ -39,7 +39,7 @@ def add(
         ),
     ] = None,
     until: Annotated[
-        date | None, typer.Option(parser=civil_date, metavar="DATA", help="Valem até este dia.")
+        date | None, typer.Option(parser=parse_day, metavar="DATA", help="Valem até este dia.")
     ] = None,
     days: Annotated[
         int | None, typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma.")
@@ -67,9 +67,9 @@ def add(
     )
     if (problem := problem_of(new)) is not None:
         refuse(f"{problem}.", "ATO")
-    with opened() as office:
-        number = wait_for(office.desk.extensions.add(new, AT_THE_TERMINAL, office.now_ms()))
-        kept = next(one for one in office.desk.extensions.all() if one.extension_id == number)
+    with open_installation() as local:
+        number = wait_for(local.desk.extensions.add(new, AT_THE_TERMINAL, local.now_ms()))
+        kept = next(one for one in local.desk.extensions.all() if one.extension_id == number)
     text = f"Prorrogação {number} incluída: {_kind(kept)}, {_until(kept)}."
     show(as_json, record(kept, _FIELDS), text)
 
@@ -82,8 +82,8 @@ def list_extensions(as_json: AsJson = False) -> None:
 
       $ balcao certificate-extension list
     """
-    with opened() as office:
-        found = office.desk.extensions.all()
+    with open_installation() as local:
+        found = local.desk.extensions.all()
     table = TextTable(
         found,
         {
@@ -112,9 +112,9 @@ def remove(
 
       $ balcao certificate-extension remove 3
     """
-    with opened() as office:
+    with open_installation() as local:
         try:
-            work = office.desk.extensions.remove(number, AT_THE_TERMINAL, office.now_ms())
+            work = local.desk.extensions.remove(number, AT_THE_TERMINAL, local.now_ms())
             gone = wait_for(work)
         except LookupError:
             raise CommandFailed(

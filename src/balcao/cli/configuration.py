@@ -1,4 +1,4 @@
-"""The settings of a command: read, with all errors reported together."""
+"""Reader of the settings of a command; it reports all errors together."""
 
 import difflib
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(**overrides: object) -> "Settings":
-    """Read all settings, or report all errors, without values: they may be secrets."""
+    """Read all settings. Raises `CommandFailed` with all errors, without values (secrets)."""
     from pydantic import ValidationError
 
     from balcao.settings import NotUtf8, Settings, config_file
@@ -32,7 +32,7 @@ def read_settings(**overrides: object) -> "Settings":
     except ValidationError as error:
         from balcao.settings.in_force import given_settings, names_in
 
-        where = _Where(file, given, *given_settings(file))
+        where = _SettingPlaces(file, given, *given_settings(file))
         all_found = error.errors(include_url=False, include_input=False)
         wrong_parts = {found["loc"][:-1] for found in all_found}
         complaints = [
@@ -44,7 +44,7 @@ def read_settings(**overrides: object) -> "Settings":
             )
             for found in all_found
             for name in [where.name(found["loc"])]
-            # A list without its wrong parts seems short.
+            # Pydantic also reports a list as too short without its invalid items.
             if found["type"] != "too_short" or found["loc"] not in wrong_parts
         ]
     except NotUtf8 as error:
@@ -67,21 +67,21 @@ def read_settings(**overrides: object) -> "Settings":
 
 
 @dataclass(frozen=True, slots=True)
-class _Where:
-    """Places of settings, to report an error by the name used there."""
+class _SettingPlaces:
+    """The places of settings, to name a setting as the operator wrote it."""
 
     file: Path | None
-    given: Mapping[str, object]  # by the command's own options
+    given: Mapping[str, object]  # options of the command
     in_environment: Mapping[str, Any]
     in_file: Mapping[str, Any]
 
     def name(self, path: Sequence[object]) -> str:
-        """Return the variable; or the file, with the name in it and its line."""
+        """Return the setting's variable, or its file, line and name there."""
         from balcao.settings import toml_text
         from balcao.settings.in_force import contains, names_in, setting_name
 
         names = names_in(path)
-        # What is missing is told where its neighbours are.
+        # A missing setting is reported at the place of its neighbours.
         for known in (names, names[:-1]):
             if not known or known[0] in self.given or contains(self.in_environment, known):
                 break
@@ -92,7 +92,7 @@ class _Where:
 
 
 def line_of(text: str, path: Sequence[str]) -> int | None:
-    """Return the line of a TOML text with this name, or the name it is a part of, if found."""
+    """Return the line of this name in a TOML text, else of the nearest enclosing name."""
     found: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
@@ -118,7 +118,7 @@ def _at(line: int | None) -> str:
 
 
 def _unknown(name: str, head: str, *parts: str) -> str:
-    """Describe a name that is no setting; name the new or the nearest one. `name`: as reported."""
+    """Return the message for an unknown name, with its new or the nearest name."""
     from balcao.settings import RENAMED, Settings
     from balcao.settings.in_force import PREFIX, setting_name
 
@@ -160,7 +160,7 @@ def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
             return "tem partes; configure cada uma com dois sublinhados, como BALCAO_CNPJA__KEY"
         case "too_short":
             return "não pode ser vazia"
-        case "value_error":  # ours, of settings.py: it repeats no value
+        case "value_error":  # raised by our settings, without the value
             return str(context["error"])
         case "string_type" | "path_type":
             return "deve ser um texto"

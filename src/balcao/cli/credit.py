@@ -1,11 +1,11 @@
-"""`balcao credit`: give credits and take them back."""
+"""`balcao credit`: add and withdraw credits."""
 
 from typing import Annotated
 
 import typer
 
 from balcao.cli.failures import CommandFailed, refuse
-from balcao.cli.office import AccountName, opened
+from balcao.cli.installation import AccountName, open_installation
 from balcao.cli.output import AsJson, show, whole
 from balcao.core import writing
 from balcao.core.ledger import Short
@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
 
 @app.callback()
 def credit() -> None:
-    """Acrescenta e retira créditos."""  # keeps `add` a command of its own
+    """Acrescenta e retira créditos."""  # so that `add` stays a subcommand
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # -5 is a number
@@ -52,16 +52,16 @@ def add(
     refuse(credits_problem(credits), "N")
     reason = reason.strip()
     refuse(reason_problem(reason), "--reason")
-    with opened() as office:
-        found = office.account(account)
-        entry = top_up(found, credits, reason, AT_THE_TERMINAL, office.now_ms())
-        refusal = office.desk.commit_now(entry)
+    with open_installation() as local:
+        found = local.account(account)
+        entry = top_up(found, credits, reason, AT_THE_TERMINAL, local.now_ms())
+        refusal = local.desk.commit_now(entry)
         if isinstance(refusal, Short):
             raise CommandFailed(
                 f"Na conta {found.name} só há {writing.credits(refusal.available_credits)} à"
                 f" disposição; não é possível retirar {whole(refusal.needed_credits)}."
             )
-        after = office.account(str(found.account_id))
+        after = local.account(str(found.account_id))
     came, went = ("acrescentado", "à"), ("retirado", "da")
     verb, to = came if credits > 0 else went
     moved = writing.counted(abs(credits), f"crédito {verb}", f"créditos {verb}s")

@@ -50,7 +50,7 @@ def doctor(
 
 
 def _all(*, online: bool) -> Iterator[Finding]:
-    """Run every check; without valid settings, only those of the program."""
+    """Run every check; without valid settings only those that need none."""
     from balcao.examination.checks import check_installation, check_program
 
     yield from check_program(system_now_ms)

@@ -1,8 +1,8 @@
-"""`balcao job`: list the jobs that are not done, and retry those that failed."""
+"""`balcao job`: list unfinished jobs, and retry failed ones."""
 
 import typer
 
-from balcao.cli.office import opened, wait_for
+from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, TextTable, record, show, whole
 from balcao.examination.database import JOB_STATES
 
@@ -20,8 +20,8 @@ def list_jobs(as_json: AsJson = False) -> None:
 
       $ balcao job list
     """
-    with opened() as office:
-        found = wait_for(office.desk.jobs.standing())
+    with open_installation() as local:
+        found = wait_for(local.desk.jobs.standing())
     table = TextTable(
         found,
         {
@@ -43,6 +43,6 @@ def retry() -> None:
 
       $ balcao job retry
     """
-    with opened() as office:
-        count = wait_for(office.desk.jobs.retry(office.now_ms()))
+    with open_installation() as local:
+        count = wait_for(local.desk.jobs.retry(local.now_ms()))
     typer.echo(f"Recomeçadas: {whole(count)}.")

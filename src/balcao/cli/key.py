@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from balcao.cli import budget
-from balcao.cli.arguments import end_of, one_of
+from balcao.cli.arguments import one_of, parse_expiry
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
-from balcao.cli.office import AccountName, opened
+from balcao.cli.installation import AccountName, open_installation
 from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when, whole
 from balcao.core import writing
 from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
@@ -38,7 +38,7 @@ def create(
     expires: Annotated[
         int | None,
         typer.Option(
-            parser=end_of,
+            parser=parse_expiry,
             metavar="DATA",
             help="Último dia de validade em Brasília (AAAA-MM-DD), ou data e hora ISO 8601.",
         ),
@@ -107,22 +107,22 @@ def create(
         door = _door_of_face(face, networks, daily_credits)
         if operations or client or admin:
             refuse("não se usa com --operation, --require-client nem --admin.", "--face")
-    with opened() as office:
-        found = office.account(account)
+    with open_installation() as local:
+        found = local.account(account)
         text, key = issue_key(
-            office.desk,
-            office.home,
+            local.desk,
+            local.home,
             found,
             name,
-            office.now_ms(),
+            local.now_ms(),
             expires_ms=expires,
             per_minute=per_minute,
             per_day=per_day,
             door=door,
         )
         if face is not None:
-            # The key is shown when its ceiling is there, and so nobody has one without.
-            budget.make(office, found, "chave", str(key.key_id), "dia", credits=daily_credits)
+            # Show the key only once its ceiling exists.
+            budget.create_for(local, found, "chave", str(key.key_id), "dia", credits=daily_credits)
     notes = [
         f"Chave {key.key_id} da conta {found.name}. Guarde-a agora: ela não será mostrada de novo."
     ]
@@ -173,8 +173,8 @@ def change(
         refuse("não se usa com --any-ip.", "--ip")
     if operations and any_operation:
         refuse("não se usa com --any-operation.", "--operation")
-    with opened() as office:
-        owner, key = _found(office.desk, key_id)
+    with open_installation() as local:
+        owner, key = _found(local.desk, key_id)
         if key.revoked_ms is not None:
             raise CommandFailed(f"A chave {key_id} ({key.name}) está revogada, e não abre nada.")
         door = key.door or OPEN
@@ -191,8 +191,8 @@ def change(
             door.client_required if client is None else client,
             door.administers if admin is None else admin,
         )
-        office.desk.change_door(key_id, wanted, office.now_ms())
-        _, changed = _found(office.desk, key_id)
+        local.desk.change_door(key_id, wanted, local.now_ms())
+        _, changed = _found(local.desk, key_id)
     text = f"Chave {key_id} ({key.name}) da conta {owner.name}: {_rules(changed)}."
     if wanted == door:
         text = f"A chave {key_id} ({key.name}) já tinha estas regras: {_rules(changed)}."
@@ -207,10 +207,10 @@ def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
 
       $ balcao key show 12
     """
-    with opened() as office:
-        owner, key = _found(office.desk, key_id)
-        budgets = office.desk.budgets.of_account(
-            owner.account_id, office.now_ms(), owner=("chave", str(key.key_id))
+    with open_installation() as local:
+        owner, key = _found(local.desk, key_id)
+        budgets = local.desk.budgets.of_account(
+            owner.account_id, local.now_ms(), owner=("chave", str(key.key_id))
         )
     door = key.door or OPEN
     operations = "todas" if door.operations is None else ", ".join(door.operations)
@@ -231,7 +231,7 @@ def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
             ("Operações", operations),
             ("Exige cliente", door.client_required),
             ("Administra", door.administers),
-            ("Orçamentos", "; ".join(map(budget.in_words, budgets)) or "nenhum"),
+            ("Orçamentos", "; ".join(map(budget.summary, budgets)) or "nenhum"),
         ],
     )
     records = [budget.as_record(each) for each in budgets]
@@ -252,12 +252,12 @@ def list_keys(
 
       $ balcao key list acme
     """
-    with opened() as office:
-        found = office.account(account)
-        keys = office.desk.keys(found.account_id)
+    with open_installation() as local:
+        found = local.account(account)
+        keys = local.desk.keys(found.account_id)
         budgets = Counter(
             each.budget.owner
-            for each in budget.all_of(office, found)
+            for each in budget.budgets_of(local, found)
             if each.budget.owner_kind == "chave"
         )
     shown = [key for key in keys if all_of_them or key.revoked_ms is None]
@@ -291,10 +291,10 @@ def revoke(key_id: KeyNumber, as_json: AsJson = False) -> None:
 
       $ balcao key revoke 12
     """
-    with opened() as office:
-        owner, key = _found(office.desk, key_id)
-        office.desk.revoke_key(key_id, office.now_ms())
-        _, revoked = _found(office.desk, key_id)
+    with open_installation() as local:
+        owner, key = _found(local.desk, key_id)
+        local.desk.revoke_key(key_id, local.now_ms())
+        _, revoked = _found(local.desk, key_id)
     text = f"Chave {key_id} ({key.name}) da conta {owner.name} revogada."
     if key.revoked_ms is not None:
         text = f"A chave {key_id} ({key.name}) já estava revogada: {when(key.revoked_ms)}."
@@ -312,7 +312,7 @@ def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
 
 
 def _door_of_face(face: str, networks: Sequence[str] | None, daily_credits: int | None) -> KeyDoor:
-    """Return the restrictions of a key that stands in addresses (contract 16.4)."""
+    """Return the restrictions of a key that is sent in addresses (contract 16.4)."""
     if not networks:
         refuse("uma chave de face vale só de endereços ditos: diga ao menos um.", "--ip")
     if daily_credits is None:

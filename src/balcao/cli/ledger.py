@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import typer
 
-from balcao.cli.office import AccountName, opened, wait_for
+from balcao.cli.installation import AccountName, open_installation, wait_for
 from balcao.cli.output import AsJson, Block, Note, record, show
 from balcao.core.writing import counted
 
 app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
 
 
-@app.command("verify", hidden=True)  # as it is called elsewhere
+@app.command("verify", hidden=True)  # alias: the name used elsewhere
 @app.command()
 def check(as_json: AsJson = False) -> None:
     """Soma tudo de novo: saldos, retenções e orçamentos contra os lançamentos.
@@ -22,8 +22,8 @@ def check(as_json: AsJson = False) -> None:
 
       $ balcao ledger check
     """
-    with opened() as office:
-        found = office.desk.check()
+    with open_installation() as local:
+        found = local.desk.check()
     if found.complaints:
         details = [Note(f"  {complaint}") for complaint in found.complaints]
         blocks: Sequence[Block] = [Note("O livro não confere:"), *details]
@@ -53,7 +53,7 @@ def refold(account: AccountName) -> None:
 
       $ balcao ledger refold acme
     """
-    with opened() as office:
-        found = office.account(account)
-        wait_for(office.desk.totals.begin_anew(found.account_id))
+    with open_installation() as local:
+        found = local.account(account)
+        wait_for(local.desk.totals.begin_anew(found.account_id))
     typer.echo(f"Os totais da conta {found.name} serão refeitos a partir dos lançamentos.")

@@ -1,4 +1,4 @@
-"""The manual of the settings, `docs/settings.md`, written from their classes."""
+"""Generator of the settings' manual, `docs/settings.md`, from their classes."""
 
 import json
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def write_manual() -> str:
 
 
 def _group(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the class of a setting that has parts."""
+    """Return the class of a setting with parts, else None."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind
@@ -126,7 +126,7 @@ def _known(kind: Any, words: Sequence[tuple[Any, str]]) -> str:
     raise TypeError(f"{kind} has no words in the manual: give it some in cli/manual.py")
 
 
-# Some types cannot be hashed: no mappings.
+# Pairs instead of mappings: some types are unhashable.
 _ONE: Sequence[tuple[Any, str]] = (
     (bool, "sim ou não"),
     (int, "inteiro"),

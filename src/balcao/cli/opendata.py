@@ -1,4 +1,4 @@
-"""`balcao opendata`: import months of the CNPJ registry, and make fictitious ones."""
+"""`balcao opendata`: import months of the CNPJ registry, and generate fictitious ones."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, refuse
-from balcao.cli.office import begun
+from balcao.cli.installation import existing_home
 from balcao.cli.output import (
     AsJson,
     Block,
@@ -82,7 +82,7 @@ def build(
     """
     from balcao.opendata.importer import build as build_month
 
-    store = begun(read_settings()).opendata(_mode(sandbox))
+    store = existing_home(read_settings()).opendata(_mode(sandbox))
     today = civil_day(system_now_ms())
     with _bars(as_json) as progress:
         report = build_month(
@@ -136,7 +136,7 @@ def fetch(
 
     refuse(None if month is None or is_month(month) else "deve ser como 2026-10.", where="--month")
     settings = read_settings()
-    begun(settings)
+    existing_home(settings)
     if background:
         os.nice(19)
     context = replace(
@@ -162,7 +162,7 @@ def fetch(
 
 
 async def _sleep_with_note(seconds: float) -> None:
-    """Sleep; print a note when the wait is long."""
+    """Sleep, with a note on stderr if the wait is long."""
     if seconds >= _LONG_SECONDS:
         typer.echo(f"Espera {round(seconds / 60)} min…", err=True)
     await asyncio.sleep(seconds)
@@ -297,7 +297,7 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
     from balcao.opendata.answers import finish, has_answers
     from balcao.providers.opendata.adapter import said_of
 
-    store = begun(read_settings()).opendata(_mode(sandbox))
+    store = existing_home(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
     if not has_answers(store):
         with _bars(as_json) as progress:
@@ -320,7 +320,7 @@ def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
     from balcao.opendata.search.building import build_index
     from balcao.opendata.search.index import has_index
 
-    store = begun(read_settings()).opendata(_mode(sandbox))
+    store = existing_home(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
     if not has_index(store):
         with _bars(as_json) as progress:
@@ -362,7 +362,7 @@ def sample(
         month = generate(
             out, establishments, seed, alphanumeric_share=alphanumeric, clean=clean, workers=workers
         )
-    except ValueError as error:  # e.g. more roots than there are
+    except ValueError as error:  # such as more roots than exist
         raise CommandFailed(f"Um mês assim não pode ser gerado: {error}.") from None
     size = sum(file.stat().st_size for file in month.files)
     data = {
@@ -389,7 +389,7 @@ def _mode(sandbox: bool) -> Mode:
 
 @contextmanager
 def _bars(as_json: bool) -> "Iterator[RichProgress | None]":
-    """Show progress bars on stdout if it is a terminal and nothing else."""
+    """Yield progress bars if stdout is a terminal and receives nothing else, else None."""
     from balcao.opendata.progress import RichProgress
 
     if as_json or not sys.stdout.isatty():
@@ -400,14 +400,14 @@ def _bars(as_json: bool) -> "Iterator[RichProgress | None]":
 
 
 def _store(mode: Mode) -> Path:
-    """Return the folder of the months, without creating it."""
+    """Return the folder of months without creating it."""
     from balcao.home import Home
 
     return Home(read_settings().home).opendata(mode)
 
 
 def _searchable(mode: Mode) -> bool:
-    """Return whether there is a month in use with a search index."""
+    """Return whether the month in use has a search index."""
     from balcao.examination.months import is_searchable
 
     return is_searchable(_store(mode))
@@ -418,7 +418,7 @@ def _state_of(month: "Month", used: "Edition | None") -> str:
     if month.current:
         return "em uso"
     if used is not None and month.edition > used:
-        return "descartado"  # somebody went back from it
+        return "descartado"  # by `rollback`
     return "volta com rollback" if month.rollback_target else "guardado"
 
 
@@ -446,7 +446,7 @@ def _fetch_record(state: "FetchState") -> dict[str, object]:
 
 
 def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
-    """Describe an import that is not done."""
+    """Describe an unfinished import."""
     month = f"o mês de {progress.extraction_date:%d/%m/%Y} ({_NAMES[mode]})"
     as_of = when(to_ms(progress.updated_at))
     share = "" if progress.share is None else f", {int(progress.share * 100)}%"

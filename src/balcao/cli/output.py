@@ -1,6 +1,6 @@
 """Output of commands: one JSON document for programs, or sentences and tables for people.
 
-A command collects a record and hands it to `show` together with the blocks that people read.
+A command collects a record and passes it to `show`, with the blocks for people.
 """
 
 import json
@@ -23,7 +23,7 @@ from balcao.examination.wording import age, decimal, on_home, program, when, who
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Commands write numbers, instants and other commands as findings do.
+# Formatting of numbers, instants and commands, shared with findings.
 __all__ = (
     "WIDTH_WITHOUT_TERMINAL",
     "AsJson",
@@ -52,10 +52,10 @@ __all__ = (
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Responde em JSON.")]
 
-# Where a program or a file reads, each row is one line, however long.
+# To a program or a file, each row is one line of any length.
 WIDTH_WITHOUT_TERMINAL = 100_000
 
-# Of a table: the margins of a line, and the space between two columns.
+# Widths of a table's margins, and of the space between two columns.
 _FRAME = 2
 _GAP = 2
 
@@ -64,7 +64,7 @@ _PIECES = re.compile(r"[^\s/.@:_-]*[\s/.@:_-]|[^\s/.@:_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence on stderr, so that a script reads only the result."""
+    """A sentence for stderr, so that scripts read only the result."""
 
     text: str
 
@@ -75,7 +75,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A text that is wrapped to the terminal."""
+    """A text wrapped to the terminal's width."""
 
     text: str
 
@@ -86,7 +86,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Names and values, one pair a line; pairs without a value are left out."""
+    """Names and values, one pair per line; pairs with the value None are omitted."""
 
     pairs: Sequence[tuple[str, object]]
     err: bool = False  # on stderr
@@ -103,9 +103,9 @@ class Pairs:
 class TextTable:
     """A table with one row per record.
 
-    `columns`: by title, the name of a field, or a function of the record. `cell` makes texts of
-    their values; a field `x_ms` is an instant, and a field `x_id` a number without separators.
-    The other blocks are those of `print_table`.
+    `columns`: a field's name or a function of the record, by title. `cell` formats the values;
+    fields `x_ms` are instants, fields `x_id` numbers without separators. The other attributes are
+    parameters of `print_table`.
     """
 
     rows: Sequence[Any]
@@ -126,7 +126,7 @@ class TextTable:
         foldable: Sequence[str] = (),
         empty: str = "",
     ) -> "TextTable":
-        """Return a table of rows that have their values in the order of the titles."""
+        """Return a table of rows with values in the order of the titles."""
         columns = {title: itemgetter(number) for number, title in enumerate(titles)}
         return cls(rows, columns, numbers=numbers, foldable=foldable, empty=empty)
 
@@ -147,7 +147,7 @@ Block: TypeAlias = str | Note | Paragraph | Pairs | TextTable
 
 
 def show(as_json: bool, data: object, *blocks: Block) -> None:
-    """Print a result: `data` as one JSON document, or else the blocks, in order."""
+    """Print a result: `data` as one JSON document, or the blocks in order."""
     if as_json:
         print(json.dumps(data, ensure_ascii=False, indent=2, default=_for_json))
         return
@@ -159,7 +159,7 @@ def show(as_json: bool, data: object, *blocks: Block) -> None:
 
 
 def _for_json(value: object) -> object:
-    """Convert what JSON lacks: paths to text, days and instants to ISO 8601."""
+    """Convert types that JSON lacks: paths to text, days and instants to ISO 8601."""
     match value:
         case datetime():
             return iso(to_ms(value))
@@ -173,7 +173,7 @@ def _for_json(value: object) -> object:
 
 
 def record(thing: object, names: str) -> dict[str, object]:
-    """Return these fields of an object, in this order; `x_ms` becomes the instant `x_at`."""
+    """Return these fields of an object in order; `x_ms` becomes the instant `x_at`."""
     fields: dict[str, object] = {}
     for name in names.split():
         value = getattr(thing, name)
@@ -185,7 +185,7 @@ def record(thing: object, names: str) -> dict[str, object]:
 
 
 def cell(value: object) -> str:
-    """Return a value as people read it in a table."""
+    """Format a value for people."""
     match value:
         case None:
             return "—"
@@ -208,7 +208,7 @@ def _value(row: object, column: str | Callable[[Any], object]) -> str:
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """Return a console for people. Square brackets in what is printed are only brackets."""
+    """Return a console that prints square brackets literally."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -226,14 +226,12 @@ def print_table(
     foldable: Sequence[str] = (),
     unbroken: Sequence[str] = (),
 ) -> None:
-    """Print a table; the columns named in `numbers` are aligned to the right.
+    """Print a table; columns in `numbers` are aligned to the right.
 
-    `empty`: the sentence printed instead of a table without rows. `foldable`: columns of addresses
-    and the like, whose words may go on in the next line after `/`, `.`, `@`, `:`, `_` or `-`.
-    `unbroken`: columns whose texts stay in one line.
-
-    No other word is cut. Where the terminal is too narrow for that, each row is a list of names and
-    values instead.
+    `empty`: printed instead of a table without rows. `foldable`: columns, such as addresses, with
+    breaks after `/`, `.`, `@`, `:`, `_` or `-`. `unbroken`: columns that are not wrapped.
+    Other words are not broken. On a terminal too narrow for them, each row is printed as a list of
+    names and values.
     """
     if empty and not rows:
         print(empty)
@@ -283,12 +281,12 @@ def print_table(
 
 
 def _words(text: str, foldable: bool) -> Sequence[str]:
-    """Return the pieces of a text that stay in one line."""
+    """Return the unbreakable pieces of a text."""
     return (_PIECES.findall(text) if foldable else text.split()) or [""]
 
 
 def folded(text: str, width: int) -> str:
-    """Break a text into lines of at most this width, at spaces and after signs."""
+    """Break a text into lines of at most this width, after spaces and punctuation."""
     lines = [""]
     for piece in _PIECES.findall(text):
         if len(lines[-1]) + len(piece) > width:
@@ -298,10 +296,10 @@ def folded(text: str, width: int) -> str:
 
 
 def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | None:
-    """Return widths of columns that fit `room`; None when their longest words do not fit.
+    """Return widths of columns that fit `room`, None if their longest words do not fit.
 
     The space left after `least` (the longest word of each column) goes first to the columns that
-    need the least of it, so that short columns are not broken for the sake of a long one.
+    need least of it, so that a long column does not wrap the short ones.
     """
     spare = room - sum(least)
     if spare < 0:
@@ -316,7 +314,7 @@ def fit(natural: Sequence[int], least: Sequence[int], room: int) -> list[int] | 
 
 
 def print_step(step: str) -> None:
-    """Print what is being done now, on stderr."""
+    """Print the current step on stderr."""
     typer.echo(f"{step}...", err=True)
 
 
@@ -325,7 +323,7 @@ def print_text(text: str, *, indent: int = 0, err: bool = False) -> None:
     stream = sys.stderr if err else sys.stdout
     columns = get_terminal_size().columns if stream.isatty() else WIDTH_WITHOUT_TERMINAL
     if len(text) > columns > 2 * indent:
-        # The name before the value is kept as it is, spaces and all.
+        # The indented part, a name and spaces, is not wrapped.
         lines = wrap(
             text[indent:], columns - indent, break_long_words=False, break_on_hyphens=False
         )

@@ -1,4 +1,4 @@
-"""Typer in Portuguese: headings, usage lines, and messages about wrong usage."""
+"""Translation of Typer to Portuguese: headings, usage lines, and usage errors."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
-from balcao.cli.completing import completed
+from balcao.cli.completing import completion_for
 from balcao.cli.failures import explain
 
 _HELP_OF_OPTIONS = {
@@ -30,9 +30,9 @@ _HEADINGS = {
     "DEPRECATED_STRING": "(em desuso) ",
 }
 
-# What the parser says, and what we say instead. `\1` is the first group, as in `re.sub`. Typer
-# looks up its headings and two of these in a gettext catalogue; the others it puts together itself.
-_SAYINGS = (
+# Messages of the parser and their translations; `\1` is the first group. Typer looks up its
+# headings and two of these in a gettext catalogue, and composes the others.
+_TRANSLATIONS = (
     (r"Missing command\.", "Falta o comando."),
     (r"No such command '(.*)'\.? ?(?:Did you mean (.*)\?)?", r"Não existe o comando '\1'.|\2"),
     (r"Got unexpected extra argument\(s\) \((.*)\)", r"Argumento a mais: \1."),
@@ -51,18 +51,18 @@ _SAYINGS = (
 )
 
 
-def translated(text: str) -> str:
-    """Translate a sentence of the parser; unknown ones stay as they are."""
-    for english, portuguese in _SAYINGS:
+def translate(text: str) -> str:
+    """Translate a message of the parser; unknown ones are returned unchanged."""
+    for english, portuguese in _TRANSLATIONS:
         match = re.fullmatch(english, text, re.DOTALL)
         if match:
-            said, _, suggestion = match.expand(portuguese).partition("|")
-            return f"{said} Seria {suggestion}?" if suggestion else said
+            sentence, _, suggestion = match.expand(portuguese).partition("|")
+            return f"{sentence} Seria {suggestion}?" if suggestion else sentence
     return text
 
 
-def complaint(error: Any) -> str:
-    """Describe in one sentence what is wrong with the command line."""
+def usage_error_message(error: Any) -> str:
+    """Return the Portuguese message for a usage error."""
     kind = type(error).__name__
     if kind == "MissingParameter":
         noun = "a opção" if error.param.param_type_name == "option" else "o argumento"
@@ -74,8 +74,8 @@ def complaint(error: Any) -> str:
         )
     if kind == "BadParameter":
         hint = _hint(error)
-        return f"Valor inválido para {hint}: {translated(error.message)}".replace(" para :", ":")
-    return translated(error.format_message())
+        return f"Valor inválido para {hint}: {translate(error.message)}".replace(" para :", ":")
+    return translate(error.format_message())
 
 
 def _hint(error: Any) -> str:
@@ -83,10 +83,10 @@ def _hint(error: Any) -> str:
     return hint if isinstance(hint, str) else " / ".join(hint)
 
 
-def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
+def _install_completion(ctx: Any, param: Any, value: Any) -> Any:
     """Install the completion as Typer does, with a message in Portuguese."""
-    if not wanted or ctx.resilient_parsing:
-        return wanted
+    if not value or ctx.resilient_parsing:
+        return value
     from typer import completion
 
     shell, path = completion.install()  # type: ignore[attr-defined]
@@ -97,7 +97,7 @@ def _install_completion(ctx: Any, param: Any, wanted: Any) -> Any:
 class _Portuguese:
     """Base of commands and groups: help and usage in Portuguese."""
 
-    help: Any  # of the class beside us
+    help: Any  # declared by the other base class
 
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]
@@ -106,18 +106,18 @@ class _Portuguese:
                 param.help = _HELP_OF_OPTIONS[param.name]
             if param.name == _COMPLETION:
                 param.callback = _install_completion
-            # Beside a name stands what to give, when we said it; never a type of Python.
-            said = param.metavar if param.param_type_name == "option" else None
-            if (values := completed(param.metavar)) is not None:
+            # Show our metavar after an option's name, never a Python type.
+            metavar = param.metavar if param.param_type_name == "option" else None
+            if (values := completion_for(param.metavar)) is not None:
                 param.shell_complete = values
-            param.display_type_rich = lambda ctx, said=said: said
+            param.display_type_rich = lambda ctx, metavar=metavar: metavar
         return params
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         words = {"[OPTIONS]": "[OPÇÕES]", "COMMAND [ARGS]...": "COMANDO [ARGUMENTOS]..."}
         pieces = self.collect_usage_pieces(ctx)  # type: ignore[attr-defined]
-        said = " ".join(words.get(piece, piece) for piece in pieces)
-        formatter.write_usage(ctx.command_path, said, prefix="Uso: ")
+        usage = " ".join(words.get(piece, piece) for piece in pieces)
+        formatter.write_usage(ctx.command_path, usage, prefix="Uso: ")
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         from typer import rich_utils
@@ -131,8 +131,8 @@ class _Portuguese:
 def _unwrapped(text: str) -> str:
     """Return a help text with one line per paragraph, for the terminal to wrap.
 
-    They are wrapped as our sources are, at 100 characters: kept, each line would be wrapped once
-    more in a narrower terminal, and leave a word or two alone. What is indented is an example.
+    In the source they are wrapped at 100 characters, which looks ragged in a narrower terminal.
+    Indented paragraphs are examples.
     """
     paragraphs = text.split("\n\n")
     return "\n\n".join(
@@ -167,7 +167,7 @@ class PortugueseGroup(_Portuguese, TyperGroup):
             sys.exit(1)
         except Exception as error:
             sentence = explain(error)
-            if sentence is None:  # a bug: it shows itself
+            if sentence is None:  # a bug: show its traceback
                 raise
             print(f"erro: {sentence}", file=sys.stderr)
             sys.exit(1)
@@ -175,21 +175,21 @@ class PortugueseGroup(_Portuguese, TyperGroup):
 
 
 def _print_usage_error(error: Any) -> None:
-    if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help was printed
         return
     ctx = getattr(error, "ctx", None)
     if ctx is not None:
         print(ctx.get_usage(), file=sys.stderr)
-    print(f"erro: {complaint(error)}", file=sys.stderr)
+    print(f"erro: {usage_error_message(error)}", file=sys.stderr)
     if ctx is not None:
         print(f"Ajuda: {ctx.command_path} --help", file=sys.stderr)
 
 
-def in_portuguese(app: typer.Typer) -> None:
-    """Make an application and all its commands use these classes."""
+def apply_portuguese(app: typer.Typer) -> None:
+    """Make an application and all its commands use the Portuguese classes."""
     app.info.cls = PortugueseGroup
     for command in app.registered_commands:
         command.cls = PortugueseCommand
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            in_portuguese(group.typer_instance)
+            apply_portuguese(group.typer_instance)

@@ -1,4 +1,4 @@
-"""`balcao quote`: what a lookup would cost an account now."""
+"""`balcao quote`: the current price of a lookup for an account."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import Office, opened, wait_for
+from balcao.cli.installation import Installation, open_installation, wait_for
 from balcao.cli.output import AsJson, Pairs, show
 from balcao.core import writing
 from balcao.core.errors import CallerError, RouteNotFound
@@ -17,7 +17,7 @@ from balcao.operations import ALL_OPERATIONS
 if TYPE_CHECKING:
     from balcao.service.pricing import Price
 
-# Of the answer over HTTP.
+# Fields of every answer over HTTP.
 _ENVELOPE = ("request_id", "success", "error")
 
 _WAYS = {
@@ -49,9 +49,9 @@ def quote(
       $ balcao quote "sintegra/90010001000100?uf=BR" --account acme
     """
     lookup = path.removeprefix("/consultas/v2/").removeprefix("/")
-    with opened() as office:
+    with open_installation() as local:
         try:
-            price = quoted_in(office, account, lookup)
+            price = quoted_in(local, account, lookup)
         except RouteNotFound as error:
             names = ", ".join(operation.path for operation in ALL_OPERATIONS)
             raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
@@ -60,22 +60,22 @@ def quote(
     show(as_json, price_record(price), Pairs(price_pairs(price)))
 
 
-def quoted_in(office: Office, account: str, lookup: str) -> "Price":
-    """Return what a lookup would cost an account now. Raises `CallerError`, `CommandFailed`."""
+def quoted_in(local: Installation, account: str, lookup: str) -> "Price":
+    """Return the current price of a lookup. Raises `CallerError`, `CommandFailed`."""
     from balcao.service.pricing import price
 
-    found = office.account(account)
-    return wait_for(price(office.settings, office.home, office.desk, office.now_ms, found, lookup))
+    found = local.account(account)
+    return wait_for(price(local.settings, local.home, local.desk, local.now_ms, found, lookup))
 
 
 def price_record(price: "Price") -> Mapping[str, object]:
-    """Return a price for programs: as over HTTP, without the fields that every answer has."""
+    """Return a price's record: as over HTTP, without the fields of every answer."""
     fields = msgspec.to_builtins(price)
     return {name: fields[name] for name in fields if name not in _ENVELOPE}
 
 
 def price_pairs(price: "Price") -> Sequence[tuple[str, object]]:
-    """Return a price for people, as names and values."""
+    """Return a price as names and values for people."""
     cost = writing.credits_between(price.creditos_min, price.creditos_max)
     if price.exato:
         cost = f"{writing.credits(price.creditos_min)}, exatamente"

@@ -1,12 +1,12 @@
-"""The answer of a lookup in a terminal, with the facts and tables of its page."""
+"""Output of a lookup's answer on a terminal, with the facts and tables of its page."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from balcao.cli.asking import ServiceReply
 from balcao.cli.output import Block, Note, Pairs, Paragraph, TextTable
+from balcao.cli.service_client import ServiceReply
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits
 from balcao.operations.contract import Operation
@@ -20,7 +20,7 @@ OK = 200
 _FIRST_REFUSAL = 400
 _SECOND_MS = 1000
 
-# Of the command, by the status of the answer; others are the source's or the service's failure.
+# Exit codes by HTTP status; others are failures of the source or the service.
 _EXIT_CODES: Mapping[int, int] = {
     400: 2, 401: 3, 403: 3, 402: 4, 404: 5, 410: 5, 409: 6, 429: 6,
 }  # fmt: skip
@@ -28,7 +28,7 @@ _FAILED = 7
 
 
 def exit_code(reply: ServiceReply) -> int:
-    """Return 0 if there is a result. Raises `CommandFailed` if the answer is not Balcão's."""
+    """Return the exit code, 0 if there is a result. Raises `CommandFailed` if it is not JSON."""
     if reply.status < _FIRST_REFUSAL:
         return _FAILED if reply.json["error"] else 0
     return _EXIT_CODES.get(reply.status, _FAILED)
@@ -43,9 +43,9 @@ def answer_blocks(
     now_ms: int,
     acts: "Sequence[Extension]" = (),
 ) -> Sequence[Block]:
-    """Return the result with its charge; or, on stderr, why there is none.
+    """Return the result with its charge, or the reason on stderr if there is none.
 
-    `acts`: those that extend certificates, as far as they are known here.
+    `acts`: the known extensions of certificates.
     """
     body = reply.json
     code = code_told(reply.body) or (None if "success" in body else "?")
@@ -69,13 +69,13 @@ def answer_blocks(
         rows = [[plain(cell) for cell in row] for row in table.rows]
         blocks += [f"\n{table.caption}", TextTable.of(table.columns, rows, empty=table.empty)]
     if receipt := body.get("print"):
-        base = reply.base if receipt.startswith("/") else ""  # no address of its own is set
+        base = reply.base if receipt.startswith("/") else ""  # no public address is set
         blocks.append(f"\nComprovante: {base}{receipt}")
     return [*blocks, f"\n{_charge(reply)}"]
 
 
 def plain(value: object) -> str:
-    """Return a cell of a page as text; small print is put in brackets."""
+    """Return a page's cell as text, with small print in brackets."""
     if value is None:
         return "—"
     if not isinstance(value, Markup):
@@ -97,7 +97,7 @@ def _charge(reply: ServiceReply) -> str:
 def _trace(
     operation: Operation, document: str, uf: str | None, reply: ServiceReply, now_ms: int
 ) -> Trace:
-    """Return what a page knows of a request besides its answer, as far as headers give it."""
+    """Return the request's trace for the page, as far as the headers provide it."""
     age = reply.headers.get("age", "")
     known = age.isascii() and age.isdecimal()
     hit = "hit" in reply.headers.get("cache-status", "")

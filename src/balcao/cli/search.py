@@ -1,4 +1,4 @@
-"""`balcao search`: companies of the month in use, by name and filters."""
+"""`balcao search`: search companies of the month in use by name and filters."""
 
 import time
 from collections.abc import Sequence
@@ -88,11 +88,11 @@ def search(  # one option a filter
         name, _, value = other.partition("=")
         sent[name.strip()] = value.strip()
     found = _found(sent, cursor, None if count else limit, sandbox=sandbox)
-    data = msgspec.json.decode(_encode(found))  # amounts as the API has them
+    data = msgspec.json.decode(_encode(found))  # amounts as in the API
     if "data_base" in data:
         data["competencia"] = data["data_base"][: len("AAAA-MM")]
     data["inclui_pessoas"] = people
-    notes = [] if people else [Note(_WITHOUT_PEOPLE)]  # on stderr: a script reads the companies
+    notes = [] if people else [Note(_WITHOUT_PEOPLE)]  # on stderr, apart from the result
     show(as_json, data, *_blocks(found), *notes)
 
 
@@ -120,7 +120,7 @@ def _blocks(found: "CompaniesPage | HitCount") -> Sequence[Block]:
 def _found(
     sent: dict[str, str], cursor: str, limit: int | None, *, sandbox: bool
 ) -> "CompaniesPage | HitCount":
-    """Return a page of companies, or their number if there is no `limit`."""
+    """Return a page of companies, or their number if `limit` is None."""
     from balcao.core.search import FILTER_NAMES, read_filters
     from balcao.home import Home
     from balcao.opendata.errors import OpenDataError

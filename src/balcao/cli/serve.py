@@ -1,4 +1,4 @@
-"""`balcao serve`: prepare what is missing, then serve."""
+"""`balcao serve`: prepare a new installation if needed, then serve."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import save_before_migration
+from balcao.cli.installation import save_before_migration
 from balcao.cli.output import console, print_step
 from balcao.service.clock import system_now_ms
 
@@ -77,18 +77,18 @@ def serve(
             _announce(settings, desk, issued)
         if not supervisor.serve(settings):
             raise typer.Exit(1)
-        leave()
+        exit_now()
     application = compose.open_application(settings)
     try:
         _announce(settings, application.desk, issued)
         server.serve(application)
     finally:
         application.close()
-    leave()
+    exit_now()
 
 
 def _announce(settings: "Settings", desk: "Desk", issued: "Sequence[Issued] | None") -> None:
-    """Print where the service is, and the keys and the link of a first start."""
+    """Print the service's addresses, and after a first start the keys and the operator's link."""
     from balcao.accounts.links import first_operator_link
     from balcao.cli import welcome
     from balcao.home import Home
@@ -96,10 +96,10 @@ def _announce(settings: "Settings", desk: "Desk", issued: "Sequence[Issued] | No
 
     if not issued:
         nobody = not desk.people.has_operator()
-        typer.echo(welcome.later_words(settings, without_operator=nobody))
+        typer.echo(welcome.start_message(settings, without_operator=nobody))
     else:
         token = first_operator_link(desk, system_now_ms())
-        typer.echo(welcome.first_words(settings, issued, token))
+        typer.echo(welcome.first_start_message(settings, issued, token))
     sys.stdout.flush()
     if issued is not None:
         first_start.finish(Home(settings.home), system_now_ms())
@@ -117,12 +117,11 @@ def _first_start(home: "Home", settings: "Settings") -> "Sequence[Issued]":
         )
 
 
-def leave() -> NoReturn:
-    """End the process at once, after everything is closed.
+def exit_now() -> NoReturn:
+    """Exit the process immediately, after everything is closed.
 
-    Threads of libraries may still be letting go of Python objects.
-    Under load one of them meets an interpreter that is being taken down and aborts the process
-    (seen: 6 ends in 60).
+    Threads of libraries may still release Python objects. Under load one of them may find the
+    interpreter shutting down and abort the process (seen in 6 of 60 exits).
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -140,7 +139,7 @@ def check_providers(settings: "Settings") -> None:
 def check_tracing(environment: "Mapping[str, str]") -> None:
     """Check that traces can be sent as configured. Raises `CommandFailed`.
 
-    No value is repeated: a collector's address may hold a key.
+    Messages repeat no value: a collector's address may contain a key.
     """
     try:
         import balcao.observability.tracing  # noqa: F401

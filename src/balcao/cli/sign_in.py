@@ -1,4 +1,4 @@
-"""`balcao open`: a link by which an operator at the machine signs in to the web application."""
+"""`balcao open`: print a link that signs an operator in to the web application."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import opened, wait_for
+from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, Note, program, show
 from balcao.core.people import AT_THE_TERMINAL, User, normal_email
 
@@ -34,12 +34,12 @@ def sign_in(
     from balcao.accounts.seal import Seal
     from balcao.core.addresses import invitation
 
-    with opened() as office:
-        operator = _operator(office.desk.people.users(None), user)
-        seal, now = Seal(office.home.pepper()), office.now_ms()
-        people = office.desk.people
+    with open_installation() as local:
+        operator = _operator(local.desk.people.users(None), user)
+        seal, now = Seal(local.home.pepper()), local.now_ms()
+        people = local.desk.people
         work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
-        link = invitation(office.address, wait_for(work))
+        link = invitation(local.address, wait_for(work))
     note = (
         f"Operador {operator.user_id}. O link vale por {SIGN_IN_MINUTES} minutos, uma vez: quem o"
         " abrir entra como ele."
@@ -48,16 +48,14 @@ def sign_in(
     show(as_json, data, Note(note), link)
 
 
-def _operator(operators: Sequence[User], wanted: str | None) -> User:
-    """Return the operator who signs in. Raises `CommandFailed`, repeating no e-mail."""
+def _operator(operators: Sequence[User], who: str | None) -> User:
+    """Return the operator to sign in. Raises `CommandFailed`, without e-mail addresses."""
     found = [
         each
         for each in operators
         if each.suspended_ms is None
         and (
-            wanted is None
-            or str(each.user_id) == wanted
-            or normal_email(each.email) == normal_email(wanted)
+            who is None or str(each.user_id) == who or normal_email(each.email) == normal_email(who)
         )
     ]
     if not found:

@@ -1,4 +1,4 @@
-"""`balcao simulator`: the simulated providers alone, for load tests and live accounts' trials."""
+"""`balcao simulator`: serve only the simulated providers, for load tests and trials."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
-from balcao.cli.serve import leave
+from balcao.cli.serve import exit_now
 from balcao.examination.serving import check_port
 from balcao.providers import PROVIDERS
 
@@ -34,7 +34,7 @@ CONNECTIONS_MAX = 4096  # 64 lookups of all UFs at once open 1728
 
 @app.callback()
 def simulator() -> None:
-    """Simula as fontes, sozinhas em um servidor."""  # keeps `serve` a command of its own
+    """Simula as fontes, sozinhas em um servidor."""  # so that `serve` stays a subcommand
 
 
 @app.command()
@@ -100,11 +100,11 @@ def serve(
     typer.echo(settings_lines(port, tls_port, behind_tls))
     sys.stdout.flush()
     asyncio.run(_serve(patient, port, tls_port, behind_tls))
-    leave()
+    exit_now()
 
 
 def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
-    """Return what each provider with client certificates needs for mutual TLS."""
+    """Return the mutual TLS of each provider that uses client certificates."""
     now = datetime.now(UTC)
     return {each.name: each.mutual_tls(folder, now) for each in PROVIDERS if each.by_certificate}
 
@@ -112,7 +112,7 @@ def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
 def settings_lines(
     port: int, tls_port: int | None = None, behind_tls: "Mapping[str, MutualTls] | None" = None
 ) -> str:
-    """Return the settings with which live accounts ask the simulator."""
+    """Return the settings that point live accounts to the simulator."""
     base = f"http://{HOST}:{port}"
     behind_tls = behind_tls or {}
     exports = []
@@ -139,7 +139,7 @@ def settings_lines(
 
 
 def _written(value: object) -> str:
-    """Return a setting's value as its variable has it."""
+    """Return a setting's value as in an environment variable."""
     from pydantic import SecretStr
 
     if isinstance(value, SecretStr):

@@ -1,4 +1,4 @@
-"""`balcao source`: list the sources, and check whether they answer now."""
+"""`balcao source`: list the sources, and check whether they respond."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ _SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
 
 app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
 
-# Those that are asked over the network.
+# Sources called over the network.
 ONLINE = tuple(offer.name for provider in PROVIDERS for offer in provider.offers)
 
 _PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endereço"}
@@ -45,34 +45,34 @@ def list_sources(as_json: AsJson = False) -> None:
     """
     from balcao.examination.inventory import SUBJECTS, Inventory
 
-    seen = Inventory(read_settings(), datetime.now(UTC), explain)
+    inventory = Inventory(read_settings(), datetime.now(UTC), explain)
     blocks: list[Block] = []
     for subject, name in SUBJECTS.items():
-        complaints = (f"aviso: {name}: {warning}" for warning in warnings(seen, subject))
-        blocks += [f"{name} ({subject})", _table(seen, subject), *complaints, ""]
-    show(as_json, {subject: _record(seen, subject) for subject in SUBJECTS}, *blocks)
+        complaints = (f"aviso: {name}: {warning}" for warning in warnings(inventory, subject))
+        blocks += [f"{name} ({subject})", _table(inventory, subject), *complaints, ""]
+    show(as_json, {subject: _record(inventory, subject) for subject in SUBJECTS}, *blocks)
 
 
-def warnings(seen: "Inventory", subject: Subject) -> Sequence[str]:
-    """Return what no source answers, of a subject."""
-    if not any(source.is_on for source in seen.sources(subject)):
+def warnings(inventory: "Inventory", subject: Subject) -> Sequence[str]:
+    """Return warnings about the parts of a subject that no source answers."""
+    if not any(source.is_on for source in inventory.sources(subject)):
         return ["ninguém responde; ligue uma das fontes"]
     found = []
-    if unserved := seen.unserved(subject):
+    if unserved := inventory.unserved(subject):
         found.append(f"ninguém responde por {', '.join(unserved)}")
-    if without := seen.without_receipts(subject):
+    if without := inventory.without_receipts(subject):
         found.append(without)
     return found
 
 
-def _table(seen: "Inventory", subject: Subject) -> TextTable:
-    asked = seen.ufs.get(subject, ())
+def _table(inventory: "Inventory", subject: Subject) -> TextTable:
+    ufs = inventory.ufs.get(subject, ())
 
     def column(fact: SourceFact) -> Callable[["ListedSource"], str | None]:
-        return lambda source: _cell(fact, source, seen, asked) if source.is_on else None
+        return lambda source: _cell(fact, source, inventory, ufs) if source.is_on else None
 
-    sources = list(seen.sources(subject))
-    # Each subject has the columns that tell its sources apart.
+    sources = list(inventory.sources(subject))
+    # Each subject has the columns that distinguish its sources.
     facts = {_title(fact, subject): column(fact) for fact in OPERATIONS[subject].source_facts}
     return TextTable(
         sources,
@@ -88,7 +88,7 @@ def _table(seen: "Inventory", subject: Subject) -> TextTable:
     )
 
 
-# What tells sources apart, as a column; which of these, each operation says.
+# Columns that distinguish sources; each operation selects some.
 _TITLES: Mapping[SourceFact, str] = {
     "ufs": "UFs",
     "parts": "Informa",
@@ -101,15 +101,15 @@ _TITLES: Mapping[SourceFact, str] = {
 
 
 def _title(fact: SourceFact, subject: Subject) -> str:
-    """Return a column's title. Some sources of registrations take a CNPJ in a UF, but no CPF."""
+    """Return a column's title, with the kind of document if UFs differ between kinds."""
     operation = OPERATIONS[subject]
     if fact == "ufs" and "parts" in operation.source_facts:
         return f"UFs (por {operation.document.upper()})"
     return _TITLES[fact]
 
 
-def _known(fact: SourceFact, source: "ListedSource", seen: "Inventory") -> object:
-    """Return one fact of a source that is on."""
+def _known(fact: SourceFact, source: "ListedSource", inventory: "Inventory") -> object:
+    """Return one fact of an enabled source."""
     capabilities = source.capabilities
     assert capabilities is not None
     match fact:
@@ -118,26 +118,28 @@ def _known(fact: SourceFact, source: "ListedSource", seen: "Inventory") -> objec
         case "parts":
             return sorted(capabilities.parts)
         case "people":
-            return capabilities.cpf_ufs is None  # asked for a person's federal certificate
+            return capabilities.cpf_ufs is None  # for a person's federal certificate
         case "receipts":
-            return seen.brings_receipts(source.name)
+            return inventory.brings_receipts(source.name)
         case _:
             return bool(getattr(capabilities, fact))
 
 
-def _cell(fact: SourceFact, source: "ListedSource", seen: "Inventory", asked: Sequence[str]) -> str:
-    """Return a fact as the text of its column."""
+def _cell(
+    fact: SourceFact, source: "ListedSource", inventory: "Inventory", ufs: Sequence[str]
+) -> str:
+    """Return the text of a fact's column."""
     from balcao.examination.inventory import ufs_text
 
-    known = _known(fact, source, seen)
+    known = _known(fact, source, inventory)
     if fact == "ufs":
-        return ufs_text(source.ufs, asked)
+        return ufs_text(source.ufs, ufs)
     if isinstance(known, list):
         return ", ".join(name for part, name in _PARTS.items() if part in known)
     return yes_or_no(bool(known))
 
 
-def _record(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
+def _record(inventory: "Inventory", subject: Subject) -> Mapping[str, object]:
     from balcao.examination.inventory import SWITCHES
 
     def as_json(source: "ListedSource") -> Mapping[str, object]:
@@ -150,15 +152,15 @@ def _record(seen: "Inventory", subject: Subject) -> Mapping[str, object]:
         if source.capabilities is None:
             return known
         for fact in OPERATIONS[subject].source_facts:
-            known[fact] = _known(fact, source, seen)
-            if fact == "parts" and (addresses := seen.addresses(source.name)):
+            known[fact] = _known(fact, source, inventory)
+            if fact == "parts" and (addresses := inventory.addresses(source.name)):
                 known["addresses"] = {uf: addresses[uf] for uf in source.ufs}
         return known
 
     return {
-        "sources": [as_json(source) for source in seen.sources(subject)],
-        "unserved_ufs": list(seen.unserved(subject)),
-        "warnings": list(warnings(seen, subject)),
+        "sources": [as_json(source) for source in inventory.sources(subject)],
+        "unserved_ufs": list(inventory.unserved(subject)),
+        "warnings": list(warnings(inventory, subject)),
     }
 
 
@@ -205,16 +207,16 @@ def check(
     from balcao.examination.inventory.probing import plan
 
     settings = read_settings()
-    seen = Inventory(settings, datetime.now(UTC), explain)
+    inventory = Inventory(settings, datetime.now(UTC), explain)
     subjects = [each for each in SUBJECTS if not subject or each in subject]
-    switched_on = [each for each in seen.providers if not source or each.name in source]
+    switched_on = [each for each in inventory.providers if not source or each.name in source]
     probes = plan(settings, switched_on, subjects=subjects, ufs=uf or ())
     results = [
-        *_without_asking(seen, subjects, uf or (), source or ()),
+        *_without_asking(inventory, subjects, uf or (), source or ()),
         *_watched(probes, settings),
     ]
     if not results and (subject or uf or source):
-        raise CommandFailed(_nobody(seen, source or ()))
+        raise CommandFailed(_nobody(inventory, source or ()))
     failed = any(result.status == "fail" for result in results)
     table = TextTable(
         results,
@@ -235,31 +237,31 @@ def check(
         raise typer.Exit(1)
 
 
-def _nobody(seen: "Inventory", names: Sequence[str]) -> str:
-    on = {provider.name for provider in seen.providers}
+def _nobody(inventory: "Inventory", names: Sequence[str]) -> str:
+    on = {provider.name for provider in inventory.providers}
     return " ".join(
         [
             "Nenhuma fonte ligada responde por isso.",
-            *(f"{name}: {seen.off_reason(name)}." for name in names if name not in on),
+            *(f"{name}: {inventory.off_reason(name)}." for name in names if name not in on),
             f"Quem responde o quê: {program()} source list.",
         ]
     )
 
 
 def _without_asking(
-    seen: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
+    inventory: "Inventory", subjects: Sequence[Subject], ufs: Sequence[str], names: Sequence[str]
 ) -> "Sequence[Result]":
-    """Return the results that are known without asking a source."""
+    """Return the results that are known without calling a source."""
     from balcao.examination.inventory import configured
     from balcao.examination.inventory.probing import Result, sample_inquiry
 
-    order = configured.order(seen.settings)
+    order = configured.order(inventory.settings)
     found = []
-    for name, why in seen.out_of_use.items():
+    for name, why in inventory.out_of_use.items():
         kinds = tuple(sample_inquiry(each) for each in subjects if name in order[each])
         if kinds and (not names or name in names):
             found.append(Result(name, kinds, None, "fail", why))
-    for provider in seen.providers:
+    for provider in inventory.providers:
         kinds = tuple(sample_inquiry(each) for each in subjects if provider.name in order[each])
         served = provider.adapter.capabilities.ufs
         if (
@@ -277,7 +279,7 @@ def _without_asking(
 
 
 def _watched(probes: "Sequence[Probe]", settings: "Settings") -> "Sequence[Result]":
-    """Make the probes; show their progress on a terminal."""
+    """Run the probes, with progress on a terminal."""
     from balcao.examination.inventory.probing import run
 
     out = console(stderr=True)

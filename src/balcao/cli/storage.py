@@ -1,4 +1,4 @@
-"""`balcao storage`: move everything between SQLite and PostgreSQL."""
+"""`balcao storage`: move all data between SQLite and PostgreSQL."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`balcao subject`: find and erase what is kept about a natural person (LGPD)."""
+"""`balcao subject`: find and erase stored data about a natural person (LGPD)."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from balcao.cli.failures import CommandFailed
-from balcao.cli.office import Office, opened, wait_for
+from balcao.cli.installation import Installation, open_installation, wait_for
 from balcao.cli.output import AsJson, Block, TextTable, iso, program, record, show, when
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
     from balcao.core.data_subject import DataSubject
     from balcao.core.questions import Mode
-    from balcao.service.erasure import BatchesNaming, Findings
+    from balcao.service.erasure import Findings, PersonSearch
     from balcao.settings import Settings
     from balcao.storage.contract import Cache
 
@@ -25,7 +25,7 @@ app = typer.Typer(
     help="Encontra e apaga o que se guarda de uma pessoa física (titular de dados).",
 )
 
-# Refused, but taken in: typer would repeat an argument that it does not know.
+# Declared only to be refused: typer would print an unknown argument.
 Refused = Annotated[str | None, typer.Argument(hidden=True)]
 
 _WHERE = {"live": "produção", "test": "sandbox"}
@@ -43,12 +43,12 @@ def find(cpf: Refused = None, as_json: AsJson = False) -> None:
       $ balcao subject find
       $ balcao subject find --json < cpf.txt
     """
-    with _subject_in_office(cpf) as (office, person, caches):
+    with _subject_in_installation(cpf) as (local, person, caches):
         from balcao.service import erasure
 
-        found = wait_for(erasure.find(person, office.desk, caches, _batches(office)))
-        accounts = {one.account_id: one.name for one in office.desk.accounts()}
-        backups = _backups(office.settings)
+        found = wait_for(erasure.find(person, local.desk, caches, _batches(local)))
+        accounts = {one.account_id: one.name for one in local.desk.accounts()}
+        backups = _backups(local.settings)
     blocks = [*_blocks(found, accounts), *_backup_lines(backups)]
     show(as_json, {**_record(found), "backups": backups}, *blocks)
 
@@ -73,15 +73,15 @@ def erase(
       $ balcao subject erase --dry-run
       $ balcao subject erase --yes < cpf.txt
     """
-    with _subject_in_office(cpf) as (office, person, caches):
+    with _subject_in_installation(cpf) as (local, person, caches):
         from balcao.core.people import AT_THE_TERMINAL
         from balcao.service import erasure
         from balcao.storage.blobs import open_blobs
 
-        batches = _batches(office)
-        found = wait_for(erasure.find(person, office.desk, caches, batches))
-        backups = _backups(office.settings)
-        names = {one.account_id: one.name for one in office.desk.accounts()}
+        batches = _batches(local)
+        found = wait_for(erasure.find(person, local.desk, caches, batches))
+        backups = _backups(local.settings)
+        names = {one.account_id: one.name for one in local.desk.accounts()}
         blocks = _blocks(found, names)
         if dry_run:
             data = {**_record(found), "erased": None, "backups": backups}
@@ -94,15 +94,15 @@ def erase(
             _confirm()
         work = erasure.erase(
             person,
-            office.desk,
+            local.desk,
             caches,
-            open_blobs(office.settings.receipts or office.home.receipts),
+            open_blobs(local.settings.receipts or local.home.receipts),
             batches,
             signed=AT_THE_TERMINAL,
-            now_ms=office.now_ms,
+            now_ms=local.now_ms,
         )
         erased = wait_for(work)
-    # Printed only now: a reader may hang up (`| head`), which must not keep data from being erased.
+    # Printed last: a closed pipe (`| head`) must not prevent the erasure.
     counts = {name: getattr(erased, name) for name in erased.__dataclass_fields__}
     data = {**_record(found), "erased": counts, "backups": backups}
     text = f"Apagado: {erased}. O livro-razão não mudou."
@@ -110,9 +110,9 @@ def erase(
 
 
 @contextmanager
-def _subject_in_office(
+def _subject_in_installation(
     argument: str | None,
-) -> "Iterator[tuple[Office, DataSubject, Mapping[Mode, Cache]]]":
+) -> "Iterator[tuple[Installation, DataSubject, Mapping[Mode, Cache]]]":
     from balcao.core.data_subject import data_subject
     from balcao.core.document_reader import read
     from balcao.core.documents import CNPJ_CHARACTERS, Cpf
@@ -127,21 +127,21 @@ def _subject_in_office(
     cpf = read(raw, {"cpf"}, only=False, digits_least=CNPJ_CHARACTERS).document
     if not isinstance(cpf, Cpf):
         raise CommandFailed("Isso não é um CPF válido: são 11 dígitos, com ou sem pontos.")
-    with opened() as office:
-        pepper, place = office.home.pepper(), place_of(office.settings)
+    with open_installation() as local:
+        pepper, place = local.home.pepper(), place_of(local.settings)
         modes: tuple[Mode, ...] = ("live", "test")
         caches = {mode: place.open_cache(mode, pepper=pepper) for mode in modes}
         try:
-            yield office, data_subject(pepper, cpf), caches
+            yield local, data_subject(pepper, cpf), caches
         finally:
             for cache in caches.values():
                 cache.close()
 
 
-def _batches(office: Office) -> "BatchesNaming":
-    from balcao.service.erasure import BatchesNaming
+def _batches(local: Installation) -> "PersonSearch":
+    from balcao.service.erasure import PersonSearch
 
-    return BatchesNaming(office.desk, office.home.pepper(), office.home.batches)
+    return PersonSearch(local.desk, local.home.pepper(), local.home.batches)
 
 
 def _confirm() -> None:
@@ -186,7 +186,7 @@ def _blocks(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Block]:
 
 
 def _backups(settings: "Settings") -> Mapping[str, Any]:
-    """Return the older copies of the data, and until when they are kept."""
+    """Return the existing backups, and until when they are retained."""
     from balcao.core.calendar import HOUR_MS
     from balcao.storage.backup_files import kept_in
 
@@ -195,7 +195,7 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
     every_ms = settings.backup_every_hours * HOUR_MS
     gone_ms = None
     if regular and every_ms:
-        # As many new ones must come as are kept, the first of them after the newest of now.
+        # They are gone once as many new ones as are retained were made.
         gone_ms = max(system_now_ms(), regular[0].at_ms + every_ms)
         gone_ms += (settings.backup_keep - 1) * every_ms
     return {
@@ -208,7 +208,7 @@ def _backups(settings: "Settings") -> Mapping[str, Any]:
 
 
 def _left_behind(settings: "Settings") -> Sequence[Path]:
-    """Return what a restoration or a move put aside or left in place: it is never purged."""
+    """Return the copies that a restore or a move set aside; they are never purged."""
     from balcao.home import Home
     from balcao.storage.places import place_of
 

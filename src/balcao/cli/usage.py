@@ -1,4 +1,4 @@
-"""`balcao usage`: what an account consumed."""
+"""`balcao usage`: the consumption of an account."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from balcao.cli.arguments import civil_date
+from balcao.cli.arguments import parse_day
 from balcao.cli.failures import refuse
-from balcao.cli.office import AccountName, Office, opened
+from balcao.cli.installation import AccountName, Installation, open_installation
 from balcao.cli.output import AsJson, TextTable, iso, show, whole
 from balcao.core.calendar import civil_day
 from balcao.service.clock import system_now_ms
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from balcao.storage.contract import LedgerEntry
     from balcao.storage.totals import Dimension, PeriodBooks, Total
 
-# By value of `--by`, the title of its column.
+# Column titles by value of `--by`.
 _GROUPS = {"key": "Chave", "uf": "UF", "client": "Cliente"}
 
 _COLUMNS = (
@@ -50,7 +50,7 @@ def usage(  # noqa: PLR0917  # a command's own words
         date | None,
         typer.Option(
             "--from",
-            parser=civil_date,
+            parser=parse_day,
             metavar="DATA",
             help="Primeiro dia, em Brasília (AAAA-MM-DD); padrão: o primeiro do mês.",
         ),
@@ -59,7 +59,7 @@ def usage(  # noqa: PLR0917  # a command's own words
         date | None,
         typer.Option(
             "--to",
-            parser=civil_date,
+            parser=parse_day,
             metavar="DATA",
             help="Último dia, incluído (AAAA-MM-DD); padrão: hoje.",
         ),
@@ -99,20 +99,20 @@ def usage(  # noqa: PLR0917  # a command's own words
         refuse("não pode ir junto com --json.", "--csv")
     if as_csv and by:
         refuse("não pode ir junto com --csv: cada lançamento tem a sua linha.", "--by")
-    with opened() as office:
-        found = office.account(account)
+    with open_installation() as local:
+        found = local.account(account)
         period = Period(first, last)
         if as_csv:
-            entries = office.desk.entries(found.account_id, period.from_ms, period.to_ms)
-            _print_csv(office, found, entries)
+            entries = local.desk.entries(found.account_id, period.from_ms, period.to_ms)
+            _print_csv(local, found, entries)
             return
-        wanted: Sequence[Dimension] = ("day", "operation", "origin", "client")
+        dimensions: Sequence[Dimension] = ("day", "operation", "origin", "client")
         if by:
-            wanted = (by,)  # type: ignore[assignment]  # `_group` let it pass
-        with office.desk.totals.moment() as moment:
+            dimensions = (by,)  # type: ignore[assignment]  # checked by `_group`
+        with local.desk.totals.moment() as moment:
             books = moment.books(found.account_id, period.first, period.last)
-            totals = moment.read(found.account_id, period.first, period.last, wanted)
-        keys = office.desk.keys(found.account_id)
+            totals = moment.read(found.account_id, period.first, period.last, dimensions)
+        keys = local.desk.keys(found.account_id)
     added = sum(entry.credits for entry in books.top_ups)
     names = {key.key_id: key.name for key in keys}
     data = {
@@ -137,11 +137,11 @@ def usage(  # noqa: PLR0917  # a command's own words
     show(as_json, data, title, _table(books, totals), text)
 
 
-def _print_csv(office: Office, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
+def _print_csv(local: Installation, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
     from balcao.core.csv_table import write_rows
     from balcao.operations import tariff
 
-    names = {key.key_id: key.name for key in office.desk.keys(account.account_id)}
+    names = {key.key_id: key.name for key in local.desk.keys(account.account_id)}
     rows = (
         (
             iso(entry.at_ms),
@@ -196,7 +196,7 @@ def _table_by(by: str, totals: "Sequence[Total]", names: Mapping[int, str]) -> T
 
 
 def _table(books: "PeriodBooks", totals: "Sequence[Total]") -> TextTable:
-    # An account that names no clients needs no column for them.
+    # No column for clients if the account has none.
     client = {"Cliente": lambda total: total.client or None}
     marked = any(total.client for total in totals)
     return TextTable(

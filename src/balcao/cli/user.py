@@ -1,4 +1,4 @@
-"""`balcao user`: who may sign in to the web application."""
+"""`balcao user`: manage the users of the web application."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
-from balcao.cli.office import Office, opened, wait_for
+from balcao.cli.installation import Installation, open_installation, wait_for
 from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when
 from balcao.core.people import (
     AT_THE_TERMINAL,
@@ -25,7 +25,7 @@ UserName = Annotated[str, typer.Argument(metavar="USUÁRIO", help="E-mail ou nú
 
 
 def _role(text: str) -> Role:
-    """Read the role of an account's user: in Portuguese, or as the JSON output has it."""
+    """Parse the role of an account's user, in Portuguese or as in the JSON output."""
     roles: Sequence[Role] = ("consultant", "manager")
     word = one_of([*(ROLE_WORDS[role] for role in roles), *roles])(text)
     return next(role for role in roles if word in (role, ROLE_WORDS[role]))
@@ -74,13 +74,13 @@ def create(
         )
     if not operator and (account is None or role is None):
         raise typer.BadParameter("diga --account CONTA e --role PAPEL, ou --operator.")
-    with opened() as office:
-        number = None if account is None else office.account(account).account_id
+    with open_installation() as local:
+        number = None if account is None else local.account(account).account_id
         new = NewUser(email, name, role or "operator", number)
-        people = office.desk.people
-        user = wait_for(people.add_user(new, AT_THE_TERMINAL, office.now_ms()))
-        link = _new_link(office, user)
-    _show_link(user, link, "criado", as_json, office.settings.public_url)
+        people = local.desk.people
+        user = wait_for(people.add_user(new, AT_THE_TERMINAL, local.now_ms()))
+        link = _new_link(local, user)
+    _show_link(user, link, "criado", as_json, local.settings.public_url)
 
 
 @app.command("list")
@@ -97,12 +97,12 @@ def list_users(
       $ balcao user list
       $ balcao user list --account acme
     """
-    with opened() as office:
+    with open_installation() as local:
         if account is None:
-            users = _all_users(office)
+            users = _all_users(local)
         else:
-            users = office.desk.people.users(office.account(account).account_id)
-        names = {one.account_id: one.name for one in office.desk.accounts()}
+            users = local.desk.people.users(local.account(account).account_id)
+        names = {one.account_id: one.name for one in local.desk.accounts()}
     table = TextTable(
         users,
         {
@@ -133,15 +133,15 @@ def link(user: UserName, as_json: AsJson = False) -> None:
 
       $ balcao user link ana@acme.com.br
     """
-    with opened() as office:
-        found = _find(office, user)
+    with open_installation() as local:
+        found = _find(local, user)
         if found.suspended_ms is not None:
             raise CommandFailed(
                 f"O usuário {found.user_id} está suspenso. Antes:"
                 f" {program()} user resume {found.user_id}"
             )
-        made = _new_link(office, found)
-    _show_link(found, made, "tem um novo link", as_json, office.settings.public_url)
+        made = _new_link(local, found)
+    _show_link(found, made, "tem um novo link", as_json, local.settings.public_url)
 
 
 @app.command()
@@ -186,14 +186,14 @@ def seat(
       $ balcao user seat voce@exemplo.com.br pre-pago
       $ balcao user seat voce@exemplo.com.br pre-pago --remove
     """
-    with opened() as office:
-        found, where = _find(office, user), office.account(account)
+    with open_installation() as local:
+        found, where = _find(local, user), local.account(account)
         if found.role != "operator":
             raise CommandFailed(
                 f"O usuário {found.user_id} não é operador: ele já pertence a uma conta, e só a"
                 " ela. Um lugar é para quem opera o serviço."
             )
-        seats, now, by = office.desk.seats, office.now_ms(), AT_THE_TERMINAL
+        seats, now, by = local.desk.seats, local.now_ms(), AT_THE_TERMINAL
         if remove:
             wait_for(seats.take(found.user_id, where.account_id, by, now))
         else:
@@ -218,24 +218,24 @@ def reset_totp(user: UserName, as_json: AsJson = False) -> None:
 
       $ balcao user reset-totp ana@acme.com.br
     """
-    with opened() as office:
-        found = _find(office, user)
+    with open_installation() as local:
+        found = _find(local, user)
         if found.has_totp:
-            people = office.desk.people
-            wait_for(people.set_totp(found.user_id, None, AT_THE_TERMINAL, office.now_ms()))
-        after = _find(office, str(found.user_id))
+            people = local.desk.people
+            wait_for(people.set_totp(found.user_id, None, AT_THE_TERMINAL, local.now_ms()))
+        after = _find(local, str(found.user_id))
     text = f"O usuário {found.user_id} já não tinha segundo fator."
     if found.has_totp:
         text = f"Segundo fator do usuário {found.user_id} desligado."
     show(as_json, _record(after), text)
 
 
-def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
-    with opened() as office:
-        found = _find(office, wanted)
-        people = office.desk.people
-        wait_for(people.suspend_user(found.user_id, suspended, AT_THE_TERMINAL, office.now_ms()))
-        after = _find(office, str(found.user_id))
+def _suspend(name: str, suspended: bool, as_json: bool) -> None:
+    with open_installation() as local:
+        found = _find(local, name)
+        people = local.desk.people
+        wait_for(people.suspend_user(found.user_id, suspended, AT_THE_TERMINAL, local.now_ms()))
+        after = _find(local, str(found.user_id))
     text = f"Usuário {after.user_id} pode entrar."
     if suspended:
         again = f"{program()} user resume {after.user_id}"
@@ -243,33 +243,33 @@ def _suspend(wanted: str, suspended: bool, as_json: bool) -> None:
     show(as_json, _record(after), text)
 
 
-def _all_users(office: Office) -> Sequence[User]:
-    people = office.desk.people
+def _all_users(local: Installation) -> Sequence[User]:
+    people = local.desk.people
     users = list(people.users(None))
-    for account in office.desk.accounts():
+    for account in local.desk.accounts():
         users.extend(people.users(account.account_id))
     return users
 
 
-def _find(office: Office, wanted: str) -> User:
-    """Return the user with this e-mail or number. Raises `CommandFailed`, repeating neither."""
-    for user in _all_users(office):
-        if str(user.user_id) == wanted or normal_email(user.email) == normal_email(wanted):
+def _find(local: Installation, name: str) -> User:
+    """Return the user with this e-mail or number. Raises `CommandFailed`, without either."""
+    for user in _all_users(local):
+        if str(user.user_id) == name or normal_email(user.email) == normal_email(name):
             return user
     raise CommandFailed(
         f"Não há usuário com esse e-mail ou número. Os que existem: {program()} user list."
     )
 
 
-def _new_link(office: Office, user: User) -> str:
-    """Make a one-time link and return its address."""
+def _new_link(local: Installation, user: User) -> str:
+    """Create a one-time link and return its address."""
     from balcao.accounts.links import make_link
     from balcao.core.addresses import invitation
 
     work = make_link(
-        office.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, office.now_ms()
+        local.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, local.now_ms()
     )
-    return invitation(office.address, wait_for(work))
+    return invitation(local.address, wait_for(work))
 
 
 def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str) -> None:

@@ -1,4 +1,4 @@
-"""Messages of `serve` at its start: the first time keys and examples, later only addresses."""
+"""Messages of `serve` at its start: keys and examples the first time, then addresses."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from balcao.operations.contract import curl_line
 from balcao.service.first_start import OPENINGS, Issued
 from balcao.settings import Settings
 
-__all__ = ["EXAMPLE_ACCOUNT", "curl_line", "first_words", "invitation", "later_words"]
+__all__ = ["EXAMPLE_ACCOUNT", "curl_line", "first_start_message", "invitation", "start_message"]
 
-# The account whose key stands in the examples: it has everything.
+# The examples have this account's key: it may use every operation.
 EXAMPLE_ACCOUNT = "pre-pago"
 
 _NOTES = {
@@ -24,12 +24,12 @@ _NOTES = {
 }
 
 
-def first_words(
+def first_start_message(
     settings: Settings, issued: Sequence[Issued], operator_token: str | None = None
 ) -> str:
-    """Return the message of the first start, with the keys, which are shown only now.
+    """Return the message of the first start, the only one with the keys.
 
-    `operator_token` is that of the first operator's link, while nobody has used it.
+    `operator_token`: the token of the first operator's link, None once it was used.
     """
     base = settings.address
     here = program(settings.home)
@@ -82,8 +82,8 @@ def first_words(
     return "\n".join(lines)
 
 
-def later_words(settings: Settings, *, without_operator: bool = False) -> str:
-    """Return the message of every other start."""
+def start_message(settings: Settings, *, without_operator: bool = False) -> str:
+    """Return the message of later starts."""
     base = settings.address
     lines = [f"Balcão em {base} (dados em {settings.home}).", *_places(base)]
     if without_operator:

@@ -228,7 +228,7 @@ class BatchRoutes:
             caller.account_id, limit + 1, before=before, operations=caller.operations_seen
         )
         shown = found[:limit]
-        items = [batch_answer(await self.batches.seen(each)) for each in shown]
+        items = [batch_answer(await self.batches.info(each)) for each in shown]
         more = len(found) > limit
         return free_answer(BatchesAnswer(items, shown[-1].batch_id if more else None))
 
@@ -515,7 +515,7 @@ class BatchRoutes:
         return batch
 
     async def _answer(self, batch: StoredBatch) -> Answer:
-        return free_answer(batch_answer(await self.batches.seen(batch)))
+        return free_answer(batch_answer(await self.batches.info(batch)))
 
 
 def _created(batch: StoredBatch, request: Request) -> Answer:

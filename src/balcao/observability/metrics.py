@@ -32,7 +32,7 @@ WorkOutcome: TypeAlias = tuple[int | None, int | None, int]
 MonthState: TypeAlias = tuple[int | None, tuple[str, int, int] | None]
 FETCH_STATES = ("esperando_mes", "incompleto", "baixando", "importando", "trocado", "falhou")
 
-# See `FileRoom.measured`.
+# See `FileAdmission.figures`.
 FileState: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
 
 # One answered request: operation, status, origin, seconds, credits.

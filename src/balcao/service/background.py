@@ -90,7 +90,7 @@ def build(
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.counts
     ]
-    metrics.batches, metrics.files = lambda: batches.counts, batches.room.measured
+    metrics.batches, metrics.files = lambda: batches.counts, batches.file_admission.figures
     metrics.work = lambda: {
         name: astuple(status) for name, status in lifecycle.runner.statuses.items()
     }

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from balcao.batches.api_types import batch_answer
-from balcao.batches.batch_context import RUN, VALIDATE, BatchContext, Pace
-from balcao.batches.desk import BatchDesk, BatchSeen, Upload
+from balcao.batches.batch_context import RUN, VALIDATE, BatchContext, RowPacer
+from balcao.batches.desk import BatchDesk, BatchInfo, Upload
+from balcao.batches.file_admission import FileAdmission
+from balcao.batches.file_scheduling import FileSlots, ReadingOrder
 from balcao.batches.results import MEDIA, Results
-from balcao.batches.room import FileRoom
-from balcao.batches.running import Running
-from balcao.batches.turns import FileTurns, ReadingTurns
-from balcao.batches.validating import Validation
+from balcao.batches.running import BatchRunner
+from balcao.batches.validating import BatchValidator
 from balcao.core.access import Caller
 from balcao.core.availability import ALL_UFS
 from balcao.core.batches import ERASE
@@ -31,8 +31,8 @@ from balcao.storage.contract import Blobs
 # Also used by the command line.
 __all__ = [
     "MEDIA",
+    "BatchInfo",
     "BatchParts",
-    "BatchSeen",
     "Upload",
     "all_circuits_open",
     "batch_answer",
@@ -56,10 +56,10 @@ class BatchParts:
 
     desk: BatchDesk
     results: Results
-    validation: Validation
-    running: Running
-    room: FileRoom
-    turns: ReadingTurns
+    validation: BatchValidator
+    running: BatchRunner
+    file_admission: FileAdmission
+    reading_order: ReadingOrder
     # Unfinished batches by state and reason, as of the last `count`.
     counts: Sequence[tuple[str, str, int]] = ()
 
@@ -69,8 +69,8 @@ class BatchParts:
 
     async def count(self) -> None:
         """Count batches, remove stale files, measure the disk. Raises `StorageFailed`."""
-        await asyncio.to_thread(self.desk.context.remove_left)
-        await self.room.look()
+        await asyncio.to_thread(self.desk.context.remove_leftovers)
+        await self.file_admission.measure()
         self.counts = await self.desk.context.parts.desk.batches.standing()
 
     def kinds(self) -> Sequence[JobKind]:
@@ -80,7 +80,7 @@ class BatchParts:
                 self.validation.validate,
                 READING_AT_ONCE,
                 poll_seconds=POLL_SECONDS,
-                order=self.turns,
+                order=self.reading_order,
             ),
             JobKind(RUN, self.running.run, RUN_AT_ONCE, ATTEMPTS_MAX, POLL_SECONDS),
             JobKind(ERASE, self.desk.erase_rest, 1),
@@ -98,8 +98,8 @@ def build_batches(  # noqa: PLR0917  # all open parts
     arrivals: Callable[[], int] = lambda: 0,
 ) -> BatchParts:
     """Build the batch parts from open parts. `arrivals` returns the single lookups answered."""
-    context = BatchContext(parts, pepper, home.batches, new_id, Pace(arrivals))
-    room = FileRoom(
+    context = BatchContext(parts, pepper, home.batches, new_id, RowPacer(arrivals))
+    file_admission = FileAdmission(
         parts.desk,
         {
             "gratuito": settings.files_gratuito.limits,
@@ -110,23 +110,23 @@ def build_batches(  # noqa: PLR0917  # all open parts
         partial(_free_bytes, home.path),
         parts.now_ms,
     )
-    turns = FileTurns(
-        lambda account_id: room.limits_of(account_id).result_files,
+    slots = FileSlots(
+        lambda account_id: file_admission.limits_of(account_id).result_files,
         RESULT_FILES,
-        lambda: room.refused.update(["results"]),
+        lambda: file_admission.refused.update(["results"]),
     )
-    validation = Validation(context, room)
+    validation = BatchValidator(context, file_admission)
 
     def shut(caller: Caller, question: Question) -> bool:
         return all_circuits_open(parts, factory, caller, question)
 
     return BatchParts(
-        BatchDesk(context, validation, room, settings.batch_days, factory.now),
-        Results(context, blobs, room, turns),
+        BatchDesk(context, validation, file_admission, settings.batch_days, factory.now),
+        Results(context, blobs, file_admission, slots),
         validation,
-        Running(context, shut),
-        room,
-        ReadingTurns(parts.now_ms, READERS_BYTES // settings.workers),
+        BatchRunner(context, shut),
+        file_admission,
+        ReadingOrder(parts.now_ms, READERS_BYTES // settings.workers),
     )
 
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from balcao.batches.people import BatchesNaming, Named, batches_named
+from balcao.batches.person_search import PersonMatches, PersonSearch, erased_rows
 from balcao.core.data_subject import DataSubject
 from balcao.core.errors import StorageFailed
 from balcao.core.people import Signature
@@ -21,7 +21,7 @@ from balcao.storage.data_subjects import Held, HeldRow
 from balcao.storage.desk.desk import Desk
 
 # Also used by the command line.
-__all__ = ["BatchesNaming", "Erased", "Findings", "erase", "find"]
+__all__ = ["Erased", "Findings", "PersonSearch", "erase", "find"]
 
 # Serving processes check twice a second (`retention.ERASED_SECONDS`); deferred writes take ms.
 FORGOTTEN_SECONDS = 2.0
@@ -33,13 +33,13 @@ class Findings:
 
     cached: Mapping[Mode, Sequence[KeptAbout]]
     held: Held
-    named: Named  # in batches that are not about them
+    named: PersonMatches  # in batches that are not about them
 
     @property
     def rows(self) -> Sequence[HeldRow]:
         """Rows of batches about the person, and others that name them."""
         about = set(self.held.rows)
-        others = (one for one in batches_named(self.named) if one not in about)
+        others = (one for one in erased_rows(self.named) if one not in about)
         return [*self.held.rows, *others]
 
     @property
@@ -71,7 +71,7 @@ class Erased:
 
 
 async def find(
-    person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache], batches: BatchesNaming
+    person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache], batches: PersonSearch
 ) -> Findings:
     """Return the data there is about a person now. Raises `StorageFailed`."""
     cached = {mode: await cache.about(person) for mode, cache in caches.items()}
@@ -84,7 +84,7 @@ async def erase(
     desk: Desk,
     caches: Mapping[Mode, Cache],
     blobs: Blobs,
-    batches: BatchesNaming,
+    batches: PersonSearch,
     *,
     signed: Signature,
     now_ms: Callable[[], int],
@@ -114,7 +114,7 @@ async def erase(
         len(held.receipts),
         len(held.answers),
         len(digests),
-        len(held.rows) + len(batches_named(named)),
+        len(held.rows) + len(erased_rows(named)),
         len(named.files),
     )
     # Logged again, so that processes also forget receipts that were recorded meanwhile.

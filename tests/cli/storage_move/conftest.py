@@ -1,4 +1,4 @@
-"""A storage to be moved, and one to move it to."""
+"""Fixtures: a storage with data, and an empty one as target."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def filled(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """A row at least in every table, an open hold and a running key among them. No sandbox."""
+    """A data folder with rows in every table, an open hold and an open key; no sandbox."""
     monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
     shell("account create acme --plan pre_pago")
     shell("account create beta --plan pos_pago")

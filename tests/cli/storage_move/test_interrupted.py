@@ -1,4 +1,4 @@
-"""`balcao storage move`, killed and done again."""
+"""`balcao storage move`, killed and repeated."""
 
 import signal
 import subprocess
@@ -21,11 +21,11 @@ from tests.storage.world import NOW
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """Simulates the end of the process."""
 
 
 class KilledAt(MoveProgress):
-    """Dies when a step begins."""
+    """Progress that ends the process when a step begins."""
 
     def __init__(self, number: int) -> None:
         self.left = number
@@ -104,20 +104,20 @@ move(Settings(), sys.argv[1], final=True, now_ms=1, progress=Dies())
 
 
 def test_kill_9_in_the_middle_of_a_table(filled: Shell, address: str) -> None:
-    """Its rows are on their way, and not committed."""
+    """Its rows are being copied, not committed."""
     for left in (1, 4, 7, 10, 13):
         dies = [sys.executable, "-c", _DIES, address, str(left)]
         assert subprocess.run(dies, check=False, timeout=60).returncode == -signal.SIGKILL
         deadline = time.monotonic() + 30
-        while "Outra mudança" in (said := _refusal(address)):
-            assert time.monotonic() < deadline, said
+        while "Outra mudança" in (result := _refusal(address)):
+            assert time.monotonic() < deadline, result
             time.sleep(0.05)
-        assert said == ""
+        assert result == ""
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     assert contents(at()) == contents(at(address))
 
 
-def test_who_is_just_gone_is_waited_for(
+def test_a_process_that_just_ended_is_waited_for(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(address, autocommit=True) as gone:
@@ -132,7 +132,7 @@ def test_who_is_just_gone_is_waited_for(
 
 
 def _refusal(address: str) -> str:
-    """The server takes a moment to notice that a process was killed."""
+    """Return the refusal, repeated while the server has not noticed the killed process."""
     try:
         moving.move(Settings(), address, final=False, now_ms=NOW, progress=MoveProgress())
     except MoveRefused as refused:

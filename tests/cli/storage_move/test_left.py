@@ -1,4 +1,4 @@
-"""What `doctor` and `backup` say of a storage after `balcao storage move`."""
+"""`doctor` and `backup` on the old storage after `balcao storage move`."""
 
 import pytest
 
@@ -6,10 +6,10 @@ from tests.cli.shell import Shell, free_port
 from tests.cli.storage_move.world import in_postgres, in_sqlite
 
 
-def test_a_storage_that_was_left_says_so_to_doctor_and_is_not_backed_up(
+def test_an_old_storage_is_reported_by_doctor_and_not_backed_up(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There and back: what was left is a SQLite first, and a PostgreSQL then."""
+    """The old storage is first a SQLite, then, moved back, a PostgreSQL."""
     monkeypatch.setenv("BALCAO_PORT", str(free_port()))
 
     def insists_on(place: str) -> None:
@@ -27,7 +27,7 @@ def test_a_storage_that_was_left_says_so_to_doctor_and_is_not_backed_up(
         insists_on("SQLite em")
 
 
-def test_a_backup_can_be_brought_back_over_a_storage_that_was_left(
+def test_a_backup_can_be_restored_over_an_old_storage(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(f"storage move --to {address} --final")
@@ -39,10 +39,10 @@ def test_a_backup_can_be_brought_back_over_a_storage_that_was_left(
     assert "acme" in filled("account list").out
 
 
-def test_the_old_storage_is_neither_backed_up_nor_called_well(
+def test_the_old_storage_is_neither_backed_up_nor_healthy(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A setting that was forgotten would go on backing up what nobody uses any more."""
+    """With a forgotten setting, unused data would be backed up."""
 
     def looked(code: int) -> tuple[str, str]:
         checks = filled("doctor --json", code=code).json["checks"]

@@ -1,4 +1,4 @@
-"""What `balcao storage move` refuses."""
+"""Refusals of `balcao storage move`."""
 
 from contextlib import closing
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_source_of_an_older_version(
 def test_the_target_was_used_meanwhile(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Moved, reopened, and charged on both: neither replaces the other."""
+    """Moved, reopened, and charged on both: neither overwrites the other."""
     filled(f"storage move --to {address} --final")
     assert "foram movidos daqui" in filled("credit add acme 5 --reason x", code=1).err
     assert "Reaberto" in filled("storage reopen").out
@@ -81,16 +81,16 @@ def test_rows_that_only_the_target_has(filled: Shell, address: str) -> None:
     assert "nunca são apagados" in filled(f"storage move --to {address}", code=1).err
 
 
-def test_what_does_not_agree_closes_nothing(filled: Shell, address: str) -> None:
-    """A target that does not do what it is told."""
+def test_different_sums_close_nothing(filled: Shell, address: str) -> None:
+    """A target that does not store what it receives."""
     filled(f"storage move --to {address}")
     with filled.desk() as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9000")])
     with psycopg.connect(address) as connection:
         connection.execute("CREATE RULE stay AS ON UPDATE TO account DO INSTEAD NOTHING")
-    said = filled(f"storage move --to {address} --final", code=1)
-    assert "account: a origem e o destino não somam o mesmo" in said.err
-    assert "destino: conta acme: saldo" in said.err
+    result = filled(f"storage move --to {address} --final", code=1)
+    assert "account: a origem e o destino não somam o mesmo" in result.err
+    assert "destino: conta acme: saldo" in result.err
     filled("account list")
 
 
@@ -98,11 +98,11 @@ def test_addresses(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch)
     assert "postgresql://" in filled("storage move --to mysql://x", code=1).err
     assert "já estão em SQLite" in filled("storage move --to sqlite", code=1).err
     secret = address.replace("postgres@", "postgres:segredo@")
-    said = filled(f"storage move --to {secret}")
-    assert "segredo" not in said.out + said.err
-    said = filled("storage move --to postgresql://eu:segredo@127.0.0.1:1/x", code=1)
-    assert "Ninguém responde no endereço do PostgreSQL" in said.err
-    assert "segredo" not in said.out + said.err
+    result = filled(f"storage move --to {secret}")
+    assert "segredo" not in result.out + result.err
+    result = filled("storage move --to postgresql://eu:segredo@127.0.0.1:1/x", code=1)
+    assert "Ninguém responde no endereço do PostgreSQL" in result.err
+    assert "segredo" not in result.out + result.err
     filled(f"storage move --to {secret} --final")
     assert "segredo" not in filled("account list", code=1).err
     in_postgres(monkeypatch, address)

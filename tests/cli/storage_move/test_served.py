@@ -1,4 +1,4 @@
-"""What callers see after a move: the same as before, over HTTP."""
+"""Callers over HTTP see no difference after a move."""
 
 import asyncio
 from contextlib import closing
@@ -19,7 +19,7 @@ TOKEN = "uma-sessao-de-antes"
 
 
 def sign_in(shell: Shell) -> None:
-    """A session of somebody of the account, as if opened in a browser."""
+    """Create a session of a user of the account."""
 
     async def work() -> None:
         with shell.desk() as desk:
@@ -35,8 +35,8 @@ def sign_in(shell: Shell) -> None:
     asyncio.run(work())
 
 
-def seen(base: str, key: str, receipt: str) -> dict[str, Any]:
-    """Everything that must not change, asked for again."""
+def responses(base: str, key: str, receipt: str) -> dict[str, Any]:
+    """Request everything that must not change."""
     with closing(httpx2.Client(base_url=base, headers={"x-api-key": key})) as client:
         replayed = client.get(CERTIFICATE, headers={"idempotency-key": "a-mesma-de-antes"})
         kept = client.get(receipt)
@@ -52,10 +52,10 @@ def seen(base: str, key: str, receipt: str) -> dict[str, Any]:
 
 
 def account(page: str, client: httpx2.Client) -> Any:
-    """What a page of the account says, besides the number of the request."""
-    said = client.get(f"/conta/v1/{page}").json()
-    del said["request_id"]
-    return said
+    """Return a page of the account API without the request's ID."""
+    result = client.get(f"/conta/v1/{page}").json()
+    del result["request_id"]
+    return result
 
 
 def test_callers_see_no_difference(
@@ -71,7 +71,7 @@ def test_callers_see_no_difference(
         receipt = first.json()["print"]
         sign_in(shell)
         assert shell(f"storage move --to {address} --json").json["ok"]
-        before = seen(server.base, key, receipt)
+        before = responses(server.base, key, receipt)
         assert before["replayed"] == first.content
         assert before["signed in"]
         server.terminate()
@@ -83,7 +83,7 @@ def test_callers_see_no_difference(
     monkeypatch.setenv("BALCAO_DATABASE", address)
     with serving(shell.path, port) as server:
         server.wait_until_it_answers()
-        assert seen(server.base, key, receipt) == before
+        assert responses(server.base, key, receipt) == before
         with closing(httpx2.Client(base_url=server.base, headers={"x-api-key": key})) as client:
             assert client.get(COMPANY).headers["X-Creditos-Cobrados"] == "1"
             later = {page: account(page, client) for page in ("saldo", "consumo")}
@@ -93,7 +93,7 @@ def test_callers_see_no_difference(
     monkeypatch.delenv("BALCAO_DATABASE")
     with serving(shell.path, port) as server:
         server.wait_until_it_answers()
-        after = seen(server.base, key, receipt)
+        after = responses(server.base, key, receipt)
         assert after == {**before, "balance": later["saldo"], "consumption": later["consumo"]}
         assert after["balance"] != before["balance"]
         server.terminate()

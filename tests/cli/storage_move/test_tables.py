@@ -1,4 +1,4 @@
-"""What `balcao storage move` moves: which tables, how their rows are told and compared."""
+"""Tables of `balcao storage move`, and the format and comparison of their rows."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.cli.storage_move.world import ODD
 from tests.storage.world import NOW
 
 
-def test_every_table_of_both_engines_is_moved_or_known_to_stay(address: str) -> None:
+def test_every_table_of_both_engines_is_moved_or_excluded(address: str) -> None:
     PostgresDesk(address).close()
     with psycopg.connect(address) as connection:
         tables = connection.execute(
@@ -38,14 +38,14 @@ def test_every_table_of_both_engines_is_moved_or_known_to_stay(address: str) -> 
         assert has - {"node_id"} == wanted, name
 
 
-def test_what_only_grows() -> None:
+def test_append_only_tables() -> None:
     assert {table.name for table in all_tables() if table.appended} == {
         "ledger_entry",
         "audit_entry",
     }
 
 
-def test_lines_say_what_copy_says(address: str) -> None:
+def test_lines_equal_those_of_copy(address: str) -> None:
     table = next(table for table in desk_tables() if table.name == "person")
     row = (5, None, ODD, "\\N", "", "operator", None, b"\\\0\t", 3, NOW, None, 0)
     line = told(row)
@@ -67,7 +67,7 @@ def test_lines_say_what_copy_says(address: str) -> None:
         assert connection.execute("SELECT * FROM t").fetchone() == row
 
 
-def test_a_difference_is_found() -> None:
+def test_a_difference_is_detected() -> None:
     table = next(table for table in desk_tables() if table.name == "rate_limit")
     here = [told((name, size)) for name, size in (("a", 1), ("b", 2), ("d", 4), ("e\\", 5))]
     there = [told((name, size)) for name, size in (("b", 3), ("c", 9), ("e\\", 5), ("f", 6))]
@@ -81,7 +81,7 @@ def test_a_difference_is_found() -> None:
 
 
 def test_many_changed_rows_are_not_all_in_memory(shell: Shell) -> None:
-    """A cache that was refreshed between two runs."""
+    """A cache that is refreshed between two runs."""
     table = cache_table("live")
 
     def told_at(asked_ms: int) -> Iterator[bytes]:

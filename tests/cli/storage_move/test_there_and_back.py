@@ -1,4 +1,4 @@
-"""`balcao storage move` there and back: everything comes along, as it was."""
+"""`balcao storage move` there and back preserves everything."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyP
     first = filled(f"storage move --to {address} --json").json
     assert first["ok"]
     assert rows(first, "ledger_entry")["inserted"] == before["ledger_entry"][0]
-    filled("account list")  # the source is still the place
+    filled("account list")  # the source is still in use
     again = filled(f"storage move --to {address} --json").json
     assert all(one["inserted"] == one["updated"] == one["deleted"] == 0 for one in again["tables"])
     assert contents(at()) == before
@@ -46,28 +46,28 @@ def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyP
         desk.create_account(NewAccount("gama", "gratuito", "test"), NOW)
         assert [account.account_id for account in desk.accounts()] == [1, 2, 3]
     keep(PostgresCache(address, "live"), 301, asked_ms=NOW + 1)
-    with psycopg.connect(address) as connection:  # names that go round
+    with psycopg.connect(address) as connection:  # swapped names
         for name, number in (("x", 1), ("acme", 2), ("beta", 1)):
             connection.execute("UPDATE account SET name = %s WHERE account_id = %s", (name, number))
 
     back = filled("storage move --to sqlite --final --json").json
     assert back["holds_given_back"] == 1
-    assert rows(back, "ledger_entry")["inserted"] == 3  # a charge, a hold, and what gave it back
+    assert rows(back, "ledger_entry")["inserted"] == 3  # a charge, a hold, and its release
     assert contents(at()) == contents(at(address)) != closed
     assert "postgresql" not in filled("account list", code=1).err
     in_sqlite(monkeypatch)
     assert "O livro confere" in filled("ledger check").out
     with filled.desk() as desk:
         assert [account.name for account in desk.accounts()] == ["beta", "acme", "gama"]
-        desk.commit_now([a_charge(desk.accounts()[0], "r9001")])  # its triggers work again
+        desk.commit_now([a_charge(desk.accounts()[0], "r9001")])  # triggers are active again
         assert desk.accounts()[0].balance_credits == 793
-    # And there again: the database that was left waits for what is new.
+    # Move again: the old database gets the new rows.
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     assert contents(at()) == contents(at(address))
 
 
-def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None:
-    """Else every new month's partition would be held against all of it, for as long as it lasts."""
+def test_history_goes_to_its_monthly_partitions(filled: Shell, address: str) -> None:
+    """Otherwise every new partition would be checked against all of the history."""
     asked = [brasilia(f"2026-{month}-01 00:00:00") - 1 for month in ("03", "05", "08")]
     with filled.desk() as desk:
         acme = desk.accounts()[0]
@@ -93,10 +93,10 @@ def test_history_comes_to_lie_in_its_months(filled: Shell, address: str) -> None
             assert found == [(f"{table}_2026_{month}",) for month in ("02", "04", "07")]
 
 
-def test_numbers_are_never_given_twice(
+def test_numbers_are_never_reused(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also those of rows that are gone."""
+    """Also numbers of deleted rows."""
 
     async def come_and_go(desk: Desk) -> int:
         token = a_token(str(time.monotonic_ns()))

@@ -1,4 +1,4 @@
-"""What is moved in these tests, and what is looked at afterwards."""
+"""Data to move in these tests, and sums to compare."""
 
 import asyncio
 from collections.abc import Mapping
@@ -35,11 +35,11 @@ from balcao.storage.transfer.tables import all_tables
 from tests.storage.people import BY, a_token, a_trace, together
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep, a_top_up
 
-# Whatever COPY has its own way of writing.
+# Characters that COPY escapes.
 ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
 
 BROUGHT = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
-# What charged lookups may be besides a company's.
+# Other kinds of charged lookups.
 MORE: tuple[dict[str, Any], ...] = (
     {"document": "***", "document_hash": b"\0\2"},
     {"certificate": BROUGHT},
@@ -77,21 +77,21 @@ def furnish(desk: Desk) -> None:
     desk.commit_now([a_trace(acme, "p2", certificate=BROUGHT), Enqueue("it", ODD, NOW)])
 
     async def people() -> None:
-        said = desk.people
-        op = await said.add_user(NewUser("op@exemplo.com.br", "Op", "operator", None), BY, NOW)
+        result = desk.people
+        op = await result.add_user(NewUser("op@exemplo.com.br", "Op", "operator", None), BY, NOW)
         await desk.seats.give(op.user_id, acme.account_id, "manager", BY, NOW)
-        await said.open_session(op.user_id, a_token("s2"), BY, NOW, ODD)
-        worn = said.session(a_token("s2"), NOW, 10**9, 10**9)
+        await result.open_session(op.user_id, a_token("s2"), BY, NOW, ODD)
+        worn = result.session(a_token("s2"), NOW, 10**9, 10**9)
         assert worn is not None
         assert await desk.seats.wear(worn.session_id, op.user_id, acme.account_id)
         act = Extension("state_certificate", "SP", "2026-05-01", "2026-05-31", None, 90, ODD)
         await desk.extensions.add(act, BY, NOW)
-        lia = await said.add_user(
+        lia = await result.add_user(
             NewUser("lia@exemplo.com.br", ODD, "manager", acme.account_id), BY, NOW
         )
-        await said.set_password(lia.user_id, "argon", BY, NOW)
-        await said.open_session(lia.user_id, a_token("s1"), Signature("web", lia.user_id), NOW)
-        await said.make_link(
+        await result.set_password(lia.user_id, "argon", BY, NOW)
+        await result.open_session(lia.user_id, a_token("s1"), Signature("web", lia.user_id), NOW)
+        await result.make_link(
             a_token("l1"), "set_password", lia.user_id, signed=BY, now_ms=NOW, expires_ms=NOW * 2
         )
         caller = await desk.caller(next(iter(hashes(desk))), NOW)
@@ -110,7 +110,7 @@ def furnish(desk: Desk) -> None:
 
 
 async def _totals(desk: Desk, account_id: int, user_id: int) -> None:
-    """Charges added up by day, a month that is sealed, a file that waits to be fetched."""
+    """Add daily totals, a sealed month, and an export that waits for download."""
     await desk.totals.fold(NOW + 25)
     await desk.totals.seal(account_id, "2026-06", Fingerprint(3, "ab" * 32))
     await desk.exports.begin(StoredExport("e", account_id, user_id, "csv", ODD, "{}", 0, None, NOW))
@@ -119,7 +119,7 @@ async def _totals(desk: Desk, account_id: int, user_id: int) -> None:
 
 
 async def _a_budget(desk: Desk, account: Account) -> None:
-    """One in which something was spent, of which the account was told."""
+    """Add a budget with spending and a warning."""
     budget = Budget(
         0, account.account_id, "teto", ODD, "cliente", "loja-7", "mes", 100, None, None, 1, NOW
     )
@@ -129,7 +129,7 @@ async def _a_budget(desk: Desk, account: Account) -> None:
 
 
 async def _a_batch(desk: Desk, account_id: int) -> None:
-    """One that is being read: its file, a row, and how many there are."""
+    """Add a batch that is being read: its file, a row, and counts."""
     new = NewBatch(
         "lote", account_id, None, None, ODD, "c", "suframa", "", "{}", "text/csv", None, "k",
         "f", NOW,
@@ -157,7 +157,7 @@ def keep(cache: SqliteCache | PostgresCache, number: int, *, asked_ms: int = NOW
 
 
 def contents(settings: Settings) -> Mapping[str, tuple[int, str]]:
-    """What every table adds up to, where the settings say that the data are."""
+    """Return rows and checksum of every table of the configured storage."""
     with closing(moving.open_source(settings)) as end:
         found = {}
         for table in all_tables():

@@ -1,4 +1,4 @@
-"""A provider that nobody knows of: all there is of it is this folder."""
+"""A provider that consists of this folder alone."""
 
 from balcao.providers.contract import Offer, Provider
 

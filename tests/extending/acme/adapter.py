@@ -1,4 +1,4 @@
-"""How it is spoken to."""
+"""Adapter of the provider."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from balcao.sources.online import Capabilities
 from .settings import AcmeSettings
 
 
-class _Said(msgspec.Struct):
+class _Reply(msgspec.Struct):
     id: str
     name: str
 
@@ -34,8 +34,8 @@ class AcmeAdapter:
         reply = yield HttpRequest("GET", path, headers={"authorization": self.key})
         if reply.status != 200:
             raise replies.refusal(self.name, reply)
-        said = replies.decode(self.name, _Said, reply.body)
-        return Company(cnpj=said.id, nome_empresarial=said.name, situacao_cadastral="ATIVA")
+        result = replies.decode(self.name, _Reply, reply.body)
+        return Company(cnpj=result.id, nome_empresarial=result.name, situacao_cadastral="ATIVA")
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
         reply = yield HttpRequest("GET", "/", headers={"authorization": self.key})

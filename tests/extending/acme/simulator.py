@@ -1,4 +1,4 @@
-"""Its simulator, which stands also where the others are promised to fail."""
+"""Simulator of the provider, which also answers where the others simulate failures."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime

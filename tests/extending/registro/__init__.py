@@ -1,4 +1,4 @@
-"""The only source of the seventh operation."""
+"""A provider, the only source of the seventh operation."""
 
 from balcao.providers.contract import Offer, Provider
 

@@ -1,4 +1,4 @@
-"""How it is spoken to."""
+"""Adapter of the provider."""
 
 from collections.abc import Sequence
 from datetime import datetime

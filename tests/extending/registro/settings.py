@@ -1,4 +1,4 @@
-"""Its settings."""
+"""Settings of the provider."""
 
 from typing import Self
 

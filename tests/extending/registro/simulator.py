@@ -1,4 +1,4 @@
-"""What it says in the sandbox."""
+"""Simulator of the provider."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime

@@ -1,1 +1,1 @@
-"""An operation that the contract does not have: whether a company opted for Simples Nacional."""
+"""An operation outside the contract: whether a company opted for Simples Nacional."""

@@ -1,6 +1,6 @@
-"""`GET /consultas/v2/simples-nacional/{cnpj}`: whether a company has opted for it, since when.
+"""`GET /consultas/v2/simples-nacional/{cnpj}`: whether and since when a company opted for it.
 
-A seventh operation, for `tests/extending`: all of it is in this file.
+A seventh operation, for `tests/extending`, complete in this file.
 """
 
 from collections.abc import Sequence
@@ -46,20 +46,19 @@ FAILURES = {"ERRO_INTERNO": source_failed("O registro do Simples não respondeu.
 
 
 class Option(Record, frozen=True):
-    """What the source knows."""
+    """The source's record."""
 
     cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
     optante: Annotated[bool, said("`true` se é optante.")]
     desde: Annotated[str | None, said("Início da opção.", format="date")] = None
 
     def flaw(self, inquiry: Inquiry) -> str | None:
-        """See `Record`."""
         return self.another(self.cnpj, inquiry)
 
 
 @described("RespostaSimples", "Opção pelo Simples Nacional.")
 class OptionAnswer(Option, frozen=True, kw_only=True):
-    """The body of a result."""
+    """The answer's body."""
 
     request_id: RequestId
     success: AlwaysTrue
@@ -67,7 +66,7 @@ class OptionAnswer(Option, frozen=True, kw_only=True):
 
 
 class SimplesLookup(Operation):
-    """The operation."""
+    """The operation `simples-nacional`."""
 
     subject = "simples"
     endpoint = 7

@@ -1,4 +1,4 @@
-"""Tables in files, as their readers see them, whatever the format (ADR 0045)."""
+"""Types of tables in files, shared by the readers of all formats (ADR 0045)."""
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ from balcao.core.errors import FileUnreadable
 TableFormat: TypeAlias = Literal["csv", "xlsx", "jsonl", "json"]
 Cells: TypeAlias = tuple[str, ...]
 
-# What a request may call its body. What a file is, its own bytes tell: people's browsers call a
-# CSV `application/vnd.ms-excel`.
+# Media types of requests. XLSX is recognised by the file's bytes: browsers send wrong types, such
+# as `application/vnd.ms-excel` for CSV.
 MEDIA_TYPES: Mapping[str, TableFormat] = {
     "text/csv": "csv",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
@@ -30,32 +30,32 @@ class TableBounds(msgspec.Struct, frozen=True):
     file_bytes: int = 100_000_000
     rows: int = 1_000_000
     columns: int = 200
-    cell_characters: int = 32_767  # as many as a spreadsheet's cell has
+    cell_characters: int = 32_767  # the limit of spreadsheets
     row_characters: int = 262_144
-    unzipped_bytes: int = 1_000_000_000  # of a spreadsheet: the sum of its parts
+    unzipped_bytes: int = 1_000_000_000  # sum of a spreadsheet's parts
     unzipped_ratio: int = 200
     zipped_parts: int = 2_000
     cells: int = 20_000_000  # of all rows together
     characters: int = 400_000_000  # of all cells together
-    child_bytes: int = 1_000_000_000  # address space of a process that reads a spreadsheet, at most
-    child_seconds: int = 300  # of its processor, at most
+    child_bytes: int = 1_000_000_000  # maximum address space of a spreadsheet's reader
+    child_seconds: int = 300  # maximum processor time of a spreadsheet's reader
 
     def characters_of(self, size_bytes: int) -> int:
-        """Return how many characters the cells of a file of this size may have together.
+        """Return the character limit of all cells of a file of this size.
 
-        A spreadsheet may repeat one text in every cell, and is compressed besides.
+        It exceeds the size: spreadsheets are compressed, and share equal texts of cells.
         """
         return min(self.characters, _SMALL_FILE_CHARACTERS + _CHARACTERS_PER_BYTE * size_bytes)
 
     def reader_bytes(self, size_bytes: int) -> int:
-        """Return the address space of the process that reads a spreadsheet of this size.
+        """Return the address space allowed for reading a spreadsheet of this size.
 
         A million rows of five cells, 38 MB as a file, take 640 MB; the interpreter takes 30 MB.
         """
         return min(self.child_bytes, _READER_BYTES + _READER_BYTES_PER_BYTE * size_bytes)
 
     def reader_seconds(self, size_bytes: int) -> int:
-        """Return the processor time of that process. The same 38 MB take 7 s."""
+        """Return the processor time allowed for reading it. Those 38 MB take 7 s."""
         return min(self.child_seconds, 1 + size_bytes * _READER_SECONDS_PER_MB // 1_000_000)
 
 
@@ -67,28 +67,27 @@ BOUNDS = TableBounds()
 
 
 class TableRow(NamedTuple):
-    """One row that has anything in it. Its cells are texts, as the file has them.
+    """A row that is not blank. Its cells are texts as in the file.
 
-    `line`: as the file has it, the first one is 1: lines of JSONL, items of a JSON list, else rows
-    as a spreadsheet counts them (a text with line ends in it is in one row). `cells` may be fewer
-    than the header's, and more.
+    `line` counts from 1: lines of JSONL, items of a JSON list, else rows as spreadsheets count them
+    (a text with line ends is within one row). `cells` may be fewer or more than the header's.
     """
 
     line: int
     cells: Cells
 
 
-# What reads a file goes on where it was, and lets go of it when it is closed.
+# A generator of rows; closing it closes the file.
 RowSource: TypeAlias = Generator[TableRow, None, None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """An open file. Its rows can be read once; as a context it closes what it opened.
+    """An open file, to be read once; a context manager that closes it.
 
-    `header` has a name for every column; without one in the file (`header_line` None) it is
-    `Coluna A`, … `rows` are all below the header that are not blank, in order; they raise
-    `FileUnreadable` where the file cannot be read on: what came before is not to be used then.
+    `header` has a name for every column: `Coluna A`, … if the file has none (`header_line` None).
+    `rows` yields the rows below the header that are not blank. It raises `FileUnreadable` where the
+    file is damaged; earlier rows must not be used then.
     """
 
     format: TableFormat
@@ -100,7 +99,7 @@ class Table:
     description: str  # for people: "CSV, separado por ponto e vírgula, UTF-8"
 
     def close(self) -> None:
-        """Close the file, and end the process that reads it, if one does."""
+        """Close the file, and end the process that reads it, if any."""
         self.source.close()
 
     def __enter__(self) -> Self:
@@ -111,7 +110,7 @@ class Table:
 
 
 def column_letter(index: int) -> str:
-    """Return a column's letter in spreadsheets, `A`, … `Z`, `AA`; the first index is 0."""
+    """Return the letter of a column index in spreadsheets: 0 is `A`, 26 is `AA`."""
     letters = ""
     index += 1
     while index:
@@ -121,7 +120,7 @@ def column_letter(index: int) -> str:
 
 
 def column_index(letter: str) -> int | None:
-    """Return the index of the column with this letter, in any case; None: it is no letter."""
+    """Return the index of a column letter in either case, None for other texts."""
     if _LETTERS.fullmatch(letter) is None:
         return None
     index = 0
@@ -131,7 +130,7 @@ def column_index(letter: str) -> int | None:
 
 
 def too_many_rows(bounds: TableBounds) -> FileUnreadable:
-    """Return the refusal of a file with more rows than one batch takes."""
+    """Return the error for a file with more rows than a batch may have."""
     most = f"{bounds.rows:,}".replace(",", ".")
     return FileUnreadable(
         "linhas_demais",

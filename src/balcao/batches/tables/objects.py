@@ -1,4 +1,4 @@
-"""JSONL, and lists in JSON: an object is a row, its names are the columns."""
+"""Readers of JSONL and JSON lists: each object is a row, its member names are columns."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from balcao.batches.tables.contract import (
 )
 from balcao.core.errors import FileUnreadable
 
-ALONE = "documento"  # what an item is called that is no object: `["90010001000100", …]`
+PLAIN_ITEM = "documento"  # column of items that are plain strings: `["90010001000100", …]`
 
 _Object: TypeAlias = Mapping[str, object]
 _CHUNK_CHARACTERS = 1 << 16
@@ -25,12 +25,12 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(text)  # NaN, Infinity
 
 
-# Numbers stay as they are written: 3.3683E+13 is what a spreadsheet has left of a document.
+# Numbers stay as written: 3.3683E+13 is a document that a spreadsheet has cut.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
 
 
 def column_names(path: Path, table_format: TableFormat, bounds: TableBounds) -> tuple[str, ...]:
-    """Return the names in all objects, by their first occurrence. Reads the whole file."""
+    """Return the member names of all objects, by first occurrence. Reads the whole file."""
     names: dict[str, None] = {}
     for count, (line, found) in enumerate(_objects(path, table_format, bounds), 1):
         if count > bounds.rows:
@@ -43,13 +43,13 @@ def column_names(path: Path, table_format: TableFormat, bounds: TableBounds) -> 
                 " Deixe só os que o lote usa.",
                 line,
             )
-    return tuple(map(_whole, names))
+    return tuple(map(_encodable, names))
 
 
 def object_rows(
     path: Path, table_format: TableFormat, names: tuple[str, ...], bounds: TableBounds
 ) -> RowSource:
-    """Yield the rows, with a cell for each name. Raises `FileUnreadable`."""
+    """Yield the rows with a cell for each name. Raises `FileUnreadable`."""
     for line, found in _objects(path, table_format, bounds):
         cells = tuple(_text(found.get(name)) for name in names)
         if any(map(str.strip, cells)):
@@ -64,8 +64,8 @@ def _objects(
         for line, item in items:
             if isinstance(item, dict):
                 yield line, item
-            elif isinstance(item, str):  # numbers are texts here, too
-                yield line, {ALONE: item}
+            elif isinstance(item, str):  # numbers are strings, too
+                yield line, {PLAIN_ITEM: item}
             else:
                 raise _unreadable("deve ser um objeto, como {…}, ou um documento", line)
     except UnicodeDecodeError:
@@ -90,7 +90,7 @@ def _lines(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
 
 
 def _list(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
-    """Yield the items of one list, of which only a piece is in memory at a time."""
+    """Yield the items of a list, with only a part of the file in memory."""
     number = 0
     with path.open(encoding="utf-8-sig") as file:
         text = file.read(_CHUNK_CHARACTERS).lstrip(_BLANK)
@@ -102,7 +102,7 @@ def _list(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
             )
         at, ended = 1, False
         while True:
-            at = _past_blanks(text, at)
+            at = _skip_blanks(text, at)
             if not ended and len(text) - at <= bounds.row_characters:
                 more = file.read(bounds.row_characters + _CHUNK_CHARACTERS)
                 ended = not more
@@ -116,7 +116,7 @@ def _list(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
             if end - at > bounds.row_characters:
                 raise _unreadable("é longo demais", number)
             yield number, item
-            at = _past_blanks(text, end)
+            at = _skip_blanks(text, end)
             if text.startswith("]", at):
                 at += 1
                 break
@@ -127,7 +127,7 @@ def _list(path: Path, bounds: TableBounds) -> Iterator[tuple[int, Any]]:
             raise _unreadable("é seguido por algo depois do fim da lista", number)
 
 
-def _past_blanks(text: str, at: int) -> int:
+def _skip_blanks(text: str, at: int) -> int:
     while at < len(text) and text[at] in _BLANK:
         at += 1
     return at
@@ -145,15 +145,15 @@ def _text(value: object) -> str:
         case None:
             return ""
         case str():
-            return _whole(value)
+            return _encodable(value)
         case bool():
             return "true" if value else "false"
         case _:
-            return _whole(json.dumps(value, ensure_ascii=False))
+            return _encodable(json.dumps(value, ensure_ascii=False))
 
 
-def _whole(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which no file can hold."""
+def _encodable(text: str) -> str:
+    """Return a text with unpaired surrogates, which UTF-8 cannot encode, replaced."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Opening a file whose rows are to be asked about: what it is, its header, its rows."""
+"""Opening of a batch's file: detect its format and header, and read its rows."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,8 +24,8 @@ from balcao.core.document_reader import text_of_formula
 from balcao.core.errors import FileUnreadable
 from balcao.core.writing import whole
 
-# What people send by mistake, by how it begins, and what to do instead.
-_OTHERS = (
+# Other formats that people send by mistake: first bytes, code, remedy.
+_OTHER_FORMATS = (
     (
         b"\xd0\xcf\x11\xe0",
         "planilha_antiga",
@@ -44,11 +44,11 @@ _ZIP = b"PK\x03\x04"
 
 
 def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds = BOUNDS) -> Table:
-    """Open the table in a file; `with open_table(…) as table`.
+    """Open the table in a file; a context manager.
 
-    Blocking: reads the first rows, all of a text file once (its coding), and begins the process
-    that reads a spreadsheet. Memory stays flat, however long the file.
-    Raises `FileUnreadable`, whose detail tells people which line or column and what to do.
+    Blocking: reads the first rows and once the whole of a text file, for its encoding; starts the
+    process that reads a spreadsheet. Memory use does not depend on the length of the file.
+    Raises `FileUnreadable`, with line or column and the remedy, for people.
     """
     table_format = _format_of(path, media_type, bounds)
     if table_format in ("json", "jsonl"):
@@ -56,19 +56,19 @@ def open_table(path: Path, media_type: str = "text/csv", *, bounds: TableBounds 
     if table_format == "xlsx":
         description, rows = "planilha, primeira aba", workbook_rows(path, bounds)
     else:
-        coding, coding_name = texts.coding_of(path)
-        layout = texts.layout_of(path, coding, bounds)
-        rows = texts.records(path, coding, layout, bounds)
+        encoding, encoding_name = texts.encoding_of(path)
+        layout = texts.detect_layout(path, encoding, bounds)
+        rows = texts.records(path, encoding, layout, bounds)
         separator = texts.SEPARATORS.get(layout.separator, layout.separator)
-        description = f"CSV, separado por {separator}, {coding_name}"
-    rows = _with_texts(rows)
+        description = f"CSV, separado por {separator}, {encoding_name}"
+    rows = _with_formula_texts(rows)
     first = list(islice(rows, ROWS_LOOKED_AT))
     bounds = _with_characters(bounds, path)
     return _table(table_format, find_heading(first), first, rows, description, bounds)
 
 
-def _with_texts(rows: RowSource) -> RowSource:
-    """Yield the rows with a text in place of each formula that is nothing but one (`="00012"`).
+def _with_formula_texts(rows: RowSource) -> RowSource:
+    """Yield the rows with formulas such as `="00012"` replaced by their texts.
 
     Closing this iterator closes the file's reader.
     """
@@ -81,7 +81,7 @@ def _with_texts(rows: RowSource) -> RowSource:
 
 
 def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
-    """Return the format by the file's first bytes; a text's by the request.
+    """Return the format by the file's first bytes, for text by the request's media type.
 
     Raises `FileUnreadable`.
     """
@@ -96,16 +96,16 @@ def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
         head = file.read(64)
     if head.startswith(_ZIP):
         return "xlsx"
-    for begins, code, detail in _OTHERS:
+    for begins, code, detail in _OTHER_FORMATS:
         if head.lstrip().startswith(begins):
             raise FileUnreadable(code, detail)
-    said = MEDIA_TYPES.get(media_type.partition(";")[0].strip().lower(), "csv")
-    return "csv" if said == "xlsx" else said
+    requested = MEDIA_TYPES.get(media_type.partition(";")[0].strip().lower(), "csv")
+    return "csv" if requested == "xlsx" else requested
 
 
 def _objects(path: Path, table_format: TableFormat, bounds: TableBounds) -> Table:
     names = objects.column_names(path, table_format, bounds)
-    rows = _with_texts(objects.object_rows(path, table_format, names, bounds))
+    rows = _with_formula_texts(objects.object_rows(path, table_format, names, bounds))
     first = list(islice(rows, ROWS_LOOKED_AT))
     bounds = _with_characters(bounds, path)
     description = "JSON, uma lista" if table_format == "json" else "JSON, um objeto por linha"
@@ -116,7 +116,7 @@ def _with_characters(bounds: TableBounds, path: Path) -> TableBounds:
     return msgspec.structs.replace(bounds, characters=bounds.characters_of(path.stat().st_size))
 
 
-def _table(  # noqa: PLR0917  # what was found out about a file
+def _table(  # noqa: PLR0917
     table_format: TableFormat,
     heading: Heading,
     first: list[TableRow],

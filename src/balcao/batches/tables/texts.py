@@ -1,4 +1,4 @@
-"""CSV as people save it: which coding, which separator, and its records."""
+"""Reader of CSV files: detects encoding and separator, and yields the records."""
 
 import codecs
 import csv
@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from balcao.batches.names import is_known
+from balcao.batches.names import is_known_name
 from balcao.batches.tables.contract import (
     RowSource,
     TableBounds,
@@ -21,33 +21,33 @@ from balcao.batches.tables.contract import (
 from balcao.batches.tables.heading import ROWS_LOOKED_AT, find_heading
 from balcao.core.errors import FileUnreadable
 
-# Codings by their marks; without one it is UTF-8 if all of it is, else what Windows writes.
-_MARKS = (
+# Encodings by byte order mark; without one UTF-8 if all of it is valid, else Windows-1252.
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
-_NOT_WINDOWS = (0x81, 0x8D, 0x8F, 0x90, 0x9D)  # no characters there
+_NOT_WINDOWS = (0x81, 0x8D, 0x8F, 0x90, 0x9D)  # bytes without a character
 _PIECE_BYTES = 1 << 20
 _HEAD_BYTES = 4_096
-_DOS_END = "\x1a"  # with which programs of MS-DOS end a file
+_DOS_END = "\x1a"  # end of file in MS-DOS
 
 SEPARATORS = {";": "ponto e vírgula", "\t": "tabulação", ",": "vírgula", "|": "barra vertical"}
-_RULE_SIGNS = ":=+-"  # of lines that programs draw between the header and the rows of a table
-_SAID = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel writes and reads such a first line
+_RULE_SIGNS = ":=+-"  # of lines drawn between the header and the rows
+_DECLARATION = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel writes and reads such a first line
 
-# A quotation mark that is never closed swallows whatever follows. No address has so many lines.
+# An unclosed quotation mark swallows the following lines. No address has so many.
 _LINES_IN_CELL_MAX = 50
-_END = ("\x00end\x00",)  # nobody can have written it: texts with such characters are refused
+_END = ("\x00end\x00",)  # cannot occur in a file: NUL is refused
 
 
-def coding_of(path: Path) -> tuple[str, str]:
-    """Return a coding that reads a whole text file, and its usual name. Raises `FileUnreadable`."""
+def encoding_of(path: Path) -> tuple[str, str]:
+    """Return the encoding of a text file for Python and for people. Raises `FileUnreadable`."""
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-        for mark, coding, name in _MARKS:
-            if head.startswith(mark):
-                return coding, name
+        for bom, encoding, name in _BYTE_ORDER_MARKS:
+            if head.startswith(bom):
+                return encoding, name
         if (unmarked := _unmarked_utf16(head)) is not None:
             return unmarked, "UTF-16"
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -55,7 +55,7 @@ def coding_of(path: Path) -> tuple[str, str]:
         utf8 = windows = True
         while piece := file.read(_PIECE_BYTES):
             if b"\x00" in piece:
-                raise _no_text()
+                raise _not_text()
             if utf8:
                 try:
                     decoder.decode(piece)
@@ -63,13 +63,13 @@ def coding_of(path: Path) -> tuple[str, str]:
                     utf8 = False
             windows = windows and not any(byte in piece for byte in _NOT_WINDOWS)
     if not (utf8 or windows):
-        raise _no_text()
-    # A character that the end of the file cuts in two is none of Windows', either.
+        raise _not_text()
+    # `utf8` stays true if the last character is cut in two.
     return ("utf-8", "UTF-8") if utf8 else ("windows-1252", "Windows-1252")
 
 
 def _unmarked_utf16(head: bytes) -> str | None:
-    """UTF-16 by the zeros that every other byte of most texts is then; None: it is not that."""
+    """Return UTF-16 if every other byte is mostly zero, as in most texts, else None."""
     pairs = len(head) // 2
     if not pairs or len(head) % 2:
         return None
@@ -84,30 +84,30 @@ class Layout(NamedTuple):
     """Layout of the cells in a text file."""
 
     separator: str
-    said: bool = False  # by its first line, `sep=;`, which is no row
-    framed: bool = False  # every line begins with a separator, too, and has no cell before it
+    declared: bool = False  # by a first line `sep=;`, which is not a row
+    framed: bool = False  # lines also begin with a separator
 
 
-def layout_of(path: Path, coding: str, bounds: TableBounds) -> Layout:
-    """Return what separates the cells, and how.
+def detect_layout(path: Path, encoding: str, bounds: TableBounds) -> Layout:
+    """Return the separator of the cells, and how lines are framed.
 
-    The separator with which the header has most names that are known here, then most names at
-    all; of a file without a header, with which most rows have most cells. Raises `FileUnreadable`.
+    Chosen is the separator that gives the header most known names, then most names; without a
+    header, the one that gives most rows most cells. Raises `FileUnreadable`.
     """
     try:
-        with _text(path, coding) as file:
-            said = _SAID.fullmatch(file.readline(16))
+        with _text(path, encoding) as file:
+            declared = _DECLARATION.fullmatch(file.readline(16))
     except UnicodeDecodeError:
-        raise _no_text() from None
-    if said is not None:
-        return Layout(said[1], said=True)
+        raise _not_text() from None
+    if declared is not None:
+        return Layout(declared[1], declared=True)
 
     refusals: list[FileUnreadable] = []
     framed: dict[str, bool] = {}
 
-    def promise(separator: str) -> tuple[int, int]:
+    def score(separator: str) -> tuple[int, int]:
         try:
-            with closing(records(path, coding, Layout(separator), bounds)) as rows:
+            with closing(records(path, encoding, Layout(separator), bounds)) as rows:
                 first = list(islice(rows, ROWS_LOOKED_AT))
         except FileUnreadable as refusal:  # perhaps only with this separator
             refusals.append(refusal)
@@ -116,16 +116,16 @@ def layout_of(path: Path, coding: str, bounds: TableBounds) -> Layout:
         heading = find_heading(first)
         if heading.line is None:
             return 0, usual_width([row.cells for row in first])
-        return sum(map(is_known, heading.names)), len(heading.names)
+        return sum(map(is_known_name, heading.names)), len(heading.names)
 
-    best = max(promises := {each: promise(each) for each in SEPARATORS}, key=promises.__getitem__)
-    if refusals and promises[best][1] <= 1:
+    best = max(scores := {each: score(each) for each in SEPARATORS}, key=scores.__getitem__)
+    if refusals and scores[best][1] <= 1:
         raise refusals[0]
     return Layout(best, framed=best == "|" and framed[best])
 
 
 def usual_width(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many cells most rows have; as few as possible, where that is not decided."""
+    """Return the most frequent number of cells, the smallest one if several are."""
     widths = Counter(map(len, rows))
     return max(sorted(widths), key=widths.__getitem__, default=0)
 
@@ -135,15 +135,15 @@ def _is_framed(first: Sequence[TableRow]) -> bool:
     return bool(tables) and not any(cells[0].strip() for cells in tables)
 
 
-def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> RowSource:
-    """Yield the file's records that are not blank. Raises `FileUnreadable` where it ends badly.
+def records(path: Path, encoding: str, layout: Layout, bounds: TableBounds) -> RowSource:
+    """Yield the file's records that are not blank. Raises `FileUnreadable`.
 
-    They are numbered as spreadsheets number rows: a text with line ends in it is within one.
+    They are numbered as spreadsheets number rows: a text with line ends is within one.
     """
-    number = 1 if layout.said else 0
+    number = 1 if layout.declared else 0
     found = 0
-    with _text(path, coding) as file:
-        if layout.said:
+    with _text(path, encoding) as file:
+        if layout.declared:
             file.readline(16)
         reader = csv.reader(_lines(file, bounds), delimiter=layout.separator)
         try:
@@ -153,7 +153,7 @@ def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> Row
                 number += 1
                 if not any(map(str.strip, cells)):
                     continue
-                _check(cells, number, bounds)
+                _check_size(cells, number, bounds)
                 if layout.separator == "|" and _is_rule(cells):
                     continue
                 found += 1
@@ -163,10 +163,10 @@ def records(path: Path, coding: str, layout: Layout, bounds: TableBounds) -> Row
                     del cells[0]
                 yield TableRow(number, tuple(cells))
         except csv.Error:
-            raise _never_closed(number + 1) from None
+            raise _unclosed_quote(number + 1) from None
         except UnicodeDecodeError:
-            raise _no_text() from None
-    raise _never_closed(number)
+            raise _not_text() from None
+    raise _unclosed_quote(number)
 
 
 def _is_rule(cells: Sequence[str]) -> bool:
@@ -177,12 +177,12 @@ def _is_rule(cells: Sequence[str]) -> bool:
     )
 
 
-def _text(path: Path, coding: str) -> TextIO:
-    return path.open(encoding=coding, newline="")
+def _text(path: Path, encoding: str) -> TextIO:
+    return path.open(encoding=encoding, newline="")
 
 
 def _lines(file: TextIO, bounds: TableBounds) -> Iterator[str]:
-    """Lines of bounded length, and at the end one that tells whether a quotation is still open."""
+    """Yield lines of bounded length, then one that detects a quotation still open."""
     number = 0
     ended = True
     while line := file.readline(bounds.row_characters + 1):
@@ -195,7 +195,7 @@ def _lines(file: TextIO, bounds: TableBounds) -> Iterator[str]:
                 number,
             )
         if "\x00" in line:
-            raise _no_text()
+            raise _not_text()
         ended = line.endswith(("\n", "\r"))
         if line.strip() != _DOS_END:
             yield line
@@ -204,7 +204,7 @@ def _lines(file: TextIO, bounds: TableBounds) -> Iterator[str]:
     yield f"{_END[0]}\n"
 
 
-def _check(cells: list[str], number: int, bounds: TableBounds) -> None:
+def _check_size(cells: list[str], number: int, bounds: TableBounds) -> None:
     if len(cells) > bounds.columns:
         raise FileUnreadable(
             "colunas_demais",
@@ -213,10 +213,10 @@ def _check(cells: list[str], number: int, bounds: TableBounds) -> None:
         )
     for at, cell in enumerate(cells):
         if len(cell) > bounds.cell_characters or cell.count("\n") > _LINES_IN_CELL_MAX:
-            raise _never_closed(number, f", coluna {column_letter(at)},")
+            raise _unclosed_quote(number, f", coluna {column_letter(at)},")
 
 
-def _never_closed(number: int, column: str = "") -> FileUnreadable:
+def _unclosed_quote(number: int, column: str = "") -> FileUnreadable:
     return FileUnreadable(
         "aspas_abertas",
         f"Na linha {number}{column} há aspas que abrem um texto e não se fecham: o resto do arquivo"
@@ -225,7 +225,7 @@ def _never_closed(number: int, column: str = "") -> FileUnreadable:
     )
 
 
-def _no_text() -> FileUnreadable:
+def _not_text() -> FileUnreadable:
     return FileUnreadable(
         "texto_ilegivel",
         "O arquivo não é texto em UTF-8, UTF-16 nem Windows-1252. Salve a planilha como"

@@ -1,4 +1,4 @@
-"""Spreadsheets, read by a process of their own (`workbook_reader.py`), row by row."""
+"""Reader of spreadsheets, which are parsed in a separate process (`workbook_reader.py`)."""
 
 import os
 import signal
@@ -15,14 +15,14 @@ from balcao.batches.tables.contract import RowSource, TableBounds, TableRow, too
 from balcao.core.errors import FileUnreadable
 
 _FRAME_BYTES_MAX = 64_000_000
-# What Python needs to find this package; the service's secrets are none of that process' matter.
-_INHERITED = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG")
+# What Python needs to find this package, without the service's secrets.
+_ENVIRONMENT = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG")
 
 _decode = msgspec.msgpack.Decoder(list[TableRow] | str).decode
 
 _SLOW = "slow"  # it used up its processor time
 
-_ENDS: Mapping[str, tuple[str, str]] = {
+_ERRORS: Mapping[str, tuple[str, str]] = {
     reader.BOMB: (
         "planilha_bomba",
         "A planilha, descompactada, seria grande demais. Copie só as linhas para uma planilha nova"
@@ -62,8 +62,8 @@ _ENDS: Mapping[str, tuple[str, str]] = {
 def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
     """Yield the rows of the first sheet that are not blank. Raises `FileUnreadable`.
 
-    Values as they were last computed: formulas are not carried out, and one that never was is
-    empty. The process ends with this iterator.
+    Formulas are not evaluated: their cells have the last computed value, or are empty. The process
+    ends with this iterator.
     """
     process = subprocess.Popen(  # noqa: S603 - our own module, and a path as one word
         [
@@ -74,8 +74,8 @@ def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
             str(path),
             msgspec.json.encode(bounds).decode(),
         ],
-        env={name: os.environ[name] for name in _INHERITED if name in os.environ},
-        stdin=subprocess.PIPE,  # held open and never written to: it ends with this process
+        env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        stdin=subprocess.PIPE,  # kept open, so that the child ends with this process
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
@@ -94,11 +94,11 @@ def workbook_rows(path: Path, bounds: TableBounds) -> RowSource:
     if frame == reader.ROWS:
         raise too_many_rows(bounds)
     if frame != reader.DONE:
-        raise FileUnreadable(*_ENDS[frame])
+        raise FileUnreadable(*_ERRORS[frame])
 
 
 def _frame(pipe: IO[bytes]) -> list[TableRow] | str:
-    """Return the next rows, or how it ended: `HEAVY` for a process that could not send that."""
+    """Return the next rows, or how the process ended: `HEAVY` if it could not send that."""
     head = pipe.read(4)
     size = int.from_bytes(head, "big")
     body = pipe.read(size) if size <= _FRAME_BYTES_MAX else b""

@@ -1,9 +1,8 @@
 """The process that reads a spreadsheet: `python -m balcao.batches.tables.workbook_reader FILE …`.
 
-Spreadsheets are compressed, nested and written by anybody, and reading one takes memory for all
-of its cells: so it is done by a process that may have only so much memory and time, and knows no
-secret. What it finds goes to its standard output in frames: four bytes of length, then a list in
-MessagePack, of rows (line, texts), or at the end a word that says how it ended.
+Spreadsheets are compressed, untrusted, and take memory for all of their cells. This process has
+limits of memory and time, and no secrets. It writes frames to its standard output: four bytes of
+length, then MessagePack: a list of rows (line, texts), at the end a string, the result.
 """
 
 import datetime
@@ -22,7 +21,7 @@ from balcao.batches.tables.contract import TableBounds
 from balcao.batches.tables.heading import ROWS_LOOKED_AT
 from balcao.lifeline import end_with
 
-# How it ended; the texts for people are where the frames are read.
+# Results; `workbook.py` has the texts for people.
 DONE, BOMB, HEAVY, LOCKED, DAMAGED, ROWS, COLUMNS, CELL = (
     "done", "bomb", "heavy", "locked", "damaged", "rows", "columns", "cell",
 )  # fmt: skip
@@ -39,7 +38,7 @@ _Value: TypeAlias = (
 
 
 def main(path: Path, bounds: TableBounds, out: BinaryIO) -> None:
-    """Read the first sheet of a file, or send why not."""
+    """Read the first sheet of a file and write its frames to `out`."""
     _limit(path.stat().st_size, bounds)
     encode = msgspec.msgpack.encode
 
@@ -48,36 +47,36 @@ def main(path: Path, bounds: TableBounds, out: BinaryIO) -> None:
         out.write(len(body).to_bytes(4, "big") + body)
 
     try:
-        how = _read(path, bounds, send) if _harmless(path, bounds) else BOMB
+        result = _read(path, bounds, send) if _is_within_bounds(path, bounds) else BOMB
     except PasswordError:
-        how = LOCKED
+        result = LOCKED
     except MemoryError:
-        how = HEAVY
-    except BrokenPipeError:  # nobody reads on
+        result = HEAVY
+    except BrokenPipeError:  # the parent has closed the pipe
         return
-    except BaseException:  # also what the library itself did not expect, which is no Exception
-        how = DAMAGED
-    send(how)
+    except BaseException:  # also panics of the library, which are no `Exception`
+        result = DAMAGED
+    send(result)
     out.flush()
 
 
 def _limit(size_bytes: int, bounds: TableBounds) -> None:
-    """Bound what this process may take by the size of its file.
+    """Limit this process by the size of its file.
 
-    The library holds a sheet as one table from its first cell to its last: two cells far apart are
-    gigabytes, which cannot be allocated then.
+    The library allocates a sheet from its first cell to its last: two cells far apart would take
+    gigabytes.
     """
     memory, seconds = bounds.reader_bytes(size_bytes), bounds.reader_seconds(size_bytes)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    # The first limit is the signal by which the parent recognises it; the second one is a kill.
+    # The soft limit's signal is recognised by the parent; the hard limit kills.
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError):  # not on every system: the first to end where memory runs out
+    with suppress(OSError):  # Linux only: killed first when memory runs out
         _OOM_SCORE.write_text(_OOM_SCORE_MAX)
 
 
 def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> str:
-    # What it is, its bytes tell and not its name: so it is given a file.
+    # Opened as a file object, so that the library ignores the name's suffix.
     sheet = CalamineWorkbook.from_filelike(path.open("rb")).get_sheet_by_index(0)
     before = [""] * (sheet.start[1] if sheet.start else 0)
     if len(before) > bounds.columns:
@@ -87,7 +86,7 @@ def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> st
     for line, values in enumerate(sheet.iter_rows(), 1):
         if values.count("") == len(values):  # there may be a million of them
             continue
-        cells = before + [text_of(value) for value in values]
+        cells = before + [display_text(value) for value in values]
         while cells and not cells[-1]:
             cells.pop()
         if not any(map(str.strip, cells)):
@@ -109,14 +108,14 @@ def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> st
     return DONE
 
 
-def _harmless(path: Path, bounds: TableBounds) -> bool:
-    """Return whether a ZIP is within the bounds by its directory. Damaged ones are found later."""
+def _is_within_bounds(path: Path, bounds: TableBounds) -> bool:
+    """Return whether a ZIP is within the bounds by its directory. Damage is detected later."""
     size = path.stat().st_size
     with path.open("rb") as file:
         file.seek(max(0, size - _TAIL_BYTES))
         tail = file.read()
         end = tail.rfind(b"PK\x05\x06")
-        # The directory itself could be a bomb: its size stands at its end.
+        # The directory itself could be a bomb; its size is at its end.
         if end >= 0 and int.from_bytes(tail[end + 12 : end + 16], "little") > _DIRECTORY_BYTES_MAX:
             return False
         try:
@@ -132,8 +131,8 @@ def _harmless(path: Path, bounds: TableBounds) -> bool:
     )
 
 
-def text_of(value: _Value) -> str:
-    """Return a cell as a Brazilian spreadsheet shows it, but numbers with all their digits."""
+def display_text(value: _Value) -> str:
+    """Return a cell as a Brazilian spreadsheet displays it, but numbers with all digits."""
     match value:
         case str():
             return value
@@ -155,7 +154,7 @@ def text_of(value: _Value) -> str:
 
 
 def _number(value: float) -> str:
-    if value.is_integer() and abs(value) < 1e15:  # as many digits as a spreadsheet knows
+    if value.is_integer() and abs(value) < 1e15:  # the precision of spreadsheets
         return str(int(value))
     return repr(value).upper().replace(".", ",")
 

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple, TypeVar
 
 from starlette.responses import Response, StreamingResponse
 
-from balcao.batches.turns import FileTurns
+from balcao.batches.file_scheduling import FileSlots
 
 T = TypeVar("T")
 
@@ -40,8 +40,8 @@ _IN_MEMORY_BYTES_MAX = 1 << 20
 class Exports:
     """Files of statements, one per account at a time, in turn with results of batches."""
 
-    def __init__(self, turns: FileTurns) -> None:
-        self._turns = turns
+    def __init__(self, slots: FileSlots) -> None:
+        self._slots = slots
 
     async def answer(
         self, account_id: int, write: Callable[[IO[bytes]], None], kind: FileKind, name: str
@@ -50,13 +50,13 @@ class Exports:
 
         `name` must not identify the account.
         """
-        async with self._turns.turn(account_id):
+        async with self._slots.slot(account_id):
             with ExitStack() as stack:
                 file = stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES_MAX))
                 await asyncio.to_thread(write, file)
                 size = file.tell()
                 stack.pop_all()  # closed when it has been sent
-        return download(_pieces(file, self._turns.hold(account_id, file)), size, kind, name)
+        return download(_pieces(file, self._slots.track(account_id, file)), size, kind, name)
 
 
 def download(

@@ -57,7 +57,7 @@ class Tools:
     @property
     def exports(self) -> Exports:
         """Files of statements, in turn with results of batches."""
-        return Exports(self.results.turns)
+        return Exports(self.results.slots)
 
     @property
     def now_ms(self) -> Callable[[], int]:

@@ -5,12 +5,7 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
-from balcao.core.errors import (
-    BatchStateRefused,
-    FormDone,
-    InvalidParameter,
-    QuoteChanged,
-)
+from balcao.core.errors import BatchStateRefused, FormDone, InvalidParameter, QuoteChanged
 from balcao.core.writing import credits
 from balcao.storage.batches import StoredBatch
 from balcao.web.kit.context import PageContext
@@ -27,21 +22,21 @@ async def confirm(context: PageContext) -> Response:
     """Start a batch, up to the ceiling that was typed."""
     if context.account.suspended_ms is not None:
         return suspended(context)
-    seen = await requested_batch(context)
-    if seen.batch.state != "cotado":  # sent twice, or from an outdated page
-        return _back(context, seen.batch)
+    info = await requested_batch(context)
+    if info.batch.state != "cotado":  # sent twice, or from an outdated page
+        return _back(context, info.batch)
     ceiling = _ceiling(context)
     if ceiling is None:
-        return await batch_page(context, seen, _NO_CEILING)
-    batch, signed = seen.batch, context.signature(context.typed("form_id"))
+        return await batch_page(context, info, _NO_CEILING)
+    batch, signed = info.batch, context.signature(context.typed("form_id"))
     digest = context.typed("digest")
     write = context.tools.batches.confirm(batch.account_id, batch.batch_id, digest, ceiling, signed)
     try:
         return await _done(context, batch, write)
     except QuoteChanged:
         text = "O preço ou as linhas mudaram desde que esta página foi aberta. Nada começou:"
-        seen = await requested_batch(context)
-        return await batch_page(context, seen, alert=f"{text} confira a nova cotação abaixo.")
+        info = await requested_batch(context)
+        return await batch_page(context, info, alert=f"{text} confira a nova cotação abaixo.")
 
 
 async def pause(context: PageContext) -> Response:
@@ -58,18 +53,18 @@ async def resume(context: PageContext) -> Response:
     """Resume a batch, with a higher ceiling if one was typed."""
     if context.account.suspended_ms is not None:
         return suspended(context)
-    seen = await requested_batch(context)
-    batch = seen.batch
+    info = await requested_batch(context)
+    batch = info.batch
     if batch.state != "pausado":
         return _back(context, batch)
     ceiling = None
     if context.typed("teto_creditos"):
         ceiling = _ceiling(context)
         if ceiling is None:
-            return await batch_page(context, seen, _NO_CEILING)
+            return await batch_page(context, info, _NO_CEILING)
         if batch.ceiling is not None and ceiling < batch.ceiling:
             text = f"O teto só pode aumentar: agora ele é de {credits(batch.ceiling)}."
-            return await batch_page(context, seen, text)
+            return await batch_page(context, info, text)
     signed = context.signature(context.typed("form_id"))
     write = context.tools.batches.resume(batch.account_id, batch.batch_id, ceiling, signed)
     return await _done(context, batch, write)
@@ -120,8 +115,8 @@ async def erase(context: PageContext) -> Response:
 
 
 async def _confirmation_page(context: PageContext, template: str) -> Response:
-    seen = await requested_batch(context)
-    view = view_of(seen.batch, names_of(context, context.account.account_id))
+    info = await requested_batch(context)
+    view = view_of(info.batch, names_of(context, context.account.account_id))
     return context.page(template, view=view, batch=view.batch)
 
 

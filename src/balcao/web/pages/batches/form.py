@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 from starlette.responses import Response
 
-from balcao.batches.batch_context import Understood, chosen_of, common_of
+from balcao.batches.batch_context import FileSummary, column_choices, common_parameters
 from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
 from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
@@ -283,10 +283,10 @@ async def _from_earlier(context: PageContext) -> Mapping[str, str]:
     if not number:
         return {}
     try:
-        seen = await context.tools.batches.show(context.account.account_id, number)
+        info = await context.tools.batches.show(context.account.account_id, number)
     except BatchNotFound:
         return {}
-    batch = seen.batch
+    batch = info.batch
     form = BY_PATH.get(batch.operation)
     if form is None or not context.person.sees(batch.user_id):
         return {}
@@ -294,13 +294,13 @@ async def _from_earlier(context: PageContext) -> Mapping[str, str]:
         return {"operacao": form.slug}
     letters = {
         f"coluna_{role}": column_letter(index)
-        for role, index in chosen_of(batch).items()
+        for role, index in column_choices(batch).items()
         if role in COLUMNS and isinstance(index, int) and batch.header is not None
     }
-    if seen.understood is None or is_pasted(seen.understood):
+    if info.summary is None or is_pasted(info.summary):
         letters = {}
     return {
-        **fields_for_all(form, common_of(batch.parameters)),
+        **fields_for_all(form, common_parameters(batch.parameters)),
         **letters,
         "operacao": form.slug,
         "nome": batch.name,
@@ -308,9 +308,9 @@ async def _from_earlier(context: PageContext) -> Mapping[str, str]:
     }
 
 
-def is_pasted(understood: Understood) -> bool:
+def is_pasted(summary: FileSummary) -> bool:
     """Return whether a list's columns had no names: then they do not apply to another list."""
-    return any(map(UNNAMED.search, understood.columns))
+    return any(map(UNNAMED.search, summary.columns))
 
 
 def _page(

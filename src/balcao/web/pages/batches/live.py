@@ -24,13 +24,13 @@ _RETRY_MS = 500
 
 async def show(context: PageContext) -> Response:
     """Return the stream; 204 if too many are open, so that the browser stops asking."""
-    seen = await requested_batch(context)
+    info = await requested_batch(context)
     user_id = context.person.user.user_id
     if not context.tools.streams.has_room(user_id):
         return Response(status_code=204)
     # Keep proxies from buffering the stream.
     headers = {"x-accel-buffering": "no"}
-    events = _events(context, seen.batch.batch_id)
+    events = _events(context, info.batch.batch_id)
     return StreamingResponse(events, media_type=MEDIA_TYPE, headers=headers)
 
 
@@ -43,12 +43,12 @@ async def _events(context: PageContext, batch_id: str) -> AsyncIterator[str]:
         yield f"retry: {_RETRY_MS}\n\n"
         while True:
             try:
-                seen = await requested_batch(context)
-                if seen.batch.state != context.query("em"):
+                info = await requested_batch(context)
+                if info.batch.state != context.query("em"):
                     yield event("fim", "")
                     return
-                view = view_of(seen.batch, names)
-                values = await live_values(context, seen, view, reader)
+                view = view_of(info.batch, names)
+                values = await live_values(context, info, view, reader)
             except (BatchErased, BatchNotFound, StorageFailed):
                 return
             page = context.html("_lote_novas.html", values)

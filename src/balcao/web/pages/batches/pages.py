@@ -12,7 +12,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from balcao.batches.desk import BatchSeen
+from balcao.batches.desk import BatchInfo
 from balcao.batches.results import ResultForm
 from balcao.core.access import Account
 from balcao.core.batches import ENDED_ROWS, OVER, BatchState
@@ -148,16 +148,16 @@ def _views(
     return [view_of(batch, names) for batch in found]
 
 
-async def requested_batch(context: PageContext) -> BatchSeen:
+async def requested_batch(context: PageContext) -> BatchInfo:
     """Return the batch of the address, if this person may see it. Raises `BatchNotFound`."""
     try:
         number = str(UUID(context.request.path_params["batch_id"]))
     except ValueError:
         raise BatchNotFound from None
-    seen = await context.tools.batches.show(context.account.account_id, number)
-    if not context.person.sees(seen.batch.user_id):
+    info = await context.tools.batches.show(context.account.account_id, number)
+    if not context.person.sees(info.batch.user_id):
         raise BatchNotFound
-    return seen
+    return info
 
 
 async def show(context: PageContext) -> Response:
@@ -166,11 +166,11 @@ async def show(context: PageContext) -> Response:
 
 
 async def batch_page(
-    context: PageContext, seen: BatchSeen, complaint: str | None = None, *, alert: str | None = None
+    context: PageContext, info: BatchInfo, complaint: str | None = None, *, alert: str | None = None
 ) -> Response:
     """Return a batch's page; `complaint` is about the ceiling that was typed."""
-    view = view_of(seen.batch, names_of(context, context.account.account_id))
-    values = await live_values(context, seen, view)
+    view = view_of(info.batch, names_of(context, context.account.account_id))
+    values = await live_values(context, info, view)
     batch = view.batch
     status = 200
     if complaint:
@@ -182,12 +182,12 @@ async def batch_page(
     return context.page(
         "lote.html",
         status,
-        seen=seen,
+        info=info,
         summary=await rows.summary(context, batch) if view.has_rows else (),
-        columns=_columns(seen),
-        table=_table(seen),
+        columns=_columns(info),
+        table=_table(info),
         pause=words.pause_notice(batch, context.available),
-        troubled=words.troubled(seen.sources),
+        troubled=words.troubled(info.sources),
         complaints={"teto_creditos": complaint} if complaint else {},
         alert=alert,
         stream=f"{view.address}/andamento?{stream}",
@@ -202,22 +202,22 @@ async def batch_page(
     )
 
 
-def _columns(seen: BatchSeen) -> Sequence[str]:
+def _columns(info: BatchInfo) -> Sequence[str]:
     """Return lines like `coluna B «CNPJ» → documento`; without a header, with the letter alone."""
-    lines = () if seen.understood is None else seen.understood.columns
+    lines = () if info.summary is None else info.summary.columns
     return [UNNAMED.sub(r"\1", text) for text in lines]
 
 
-def _table(seen: BatchSeen) -> str | None:
+def _table(info: BatchInfo) -> str | None:
     """Return the kind of file; None for a pasted list."""
-    understood = seen.understood
-    if understood is None or is_pasted(understood):
+    summary = info.summary
+    if summary is None or is_pasted(summary):
         return None
-    return understood.table
+    return summary.table
 
 
 async def live_values(
-    context: PageContext, seen: BatchSeen, view: BatchView, reader: rows.RowReader | None = None
+    context: PageContext, info: BatchInfo, view: BatchView, reader: rows.RowReader | None = None
 ) -> dict[str, object]:
     """Return the values of the part of the page that changes while the batch runs."""
     wanted = rows.requested_rows(context)
@@ -227,7 +227,7 @@ async def live_values(
     return {
         "view": view,
         "batch": view.batch,
-        "quote": seen.batch.quote,
+        "quote": info.batch.quote,
         "wanted": wanted,
         "shown": shown,
         "further": next_fields and f"{filters.address(view.address, next_fields)}#linhas",
@@ -242,10 +242,10 @@ async def live_values(
 
 async def result(context: PageContext, kind: FileKind) -> Response:
     """Download all rows in their present state."""
-    seen = await _with_data(context)
+    info = await _with_data(context)
     tools = context.tools
-    file = await tools.results.result(seen.batch, _FILES[kind])
-    return download(file.pieces(), file.size_bytes, kind, _file_name(seen.batch))
+    file = await tools.results.result(info.batch, _FILES[kind])
+    return download(file.pieces(), file.size_bytes, kind, _file_name(info.batch))
 
 
 as_table, as_workbook, as_lines = (partial(result, kind=kind) for kind in _FILES)
@@ -253,18 +253,18 @@ as_table, as_workbook, as_lines = (partial(result, kind=kind) for kind in _FILES
 
 async def receipts(context: PageContext) -> Response:
     """Download the receipts of all certificates so far, with an index."""
-    seen = await _with_data(context)
+    info = await _with_data(context)
     tools = context.tools
-    file = await tools.results.receipts(seen.batch)
-    name = f"{_file_name(seen.batch)}-comprovantes"
+    file = await tools.results.receipts(info.batch)
+    name = f"{_file_name(info.batch)}-comprovantes"
     return download(file.pieces(), file.size_bytes, ZIP, name)
 
 
-async def _with_data(context: PageContext) -> BatchSeen:
-    seen = await requested_batch(context)
-    if seen.batch.erased_ms is not None:
+async def _with_data(context: PageContext) -> BatchInfo:
+    info = await requested_batch(context)
+    if info.batch.erased_ms is not None:
         raise BatchErased
-    return seen
+    return info
 
 
 def _file_name(batch: StoredBatch) -> str:

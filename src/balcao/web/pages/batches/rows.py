@@ -88,7 +88,7 @@ class RowReader:
         invalid = [row.line for row in page if row.state == "invalida" and not row.document]
         missing = [line for line in invalid if line not in self._unread]
         if missing:
-            self._unread |= await self.context.tools.batches.unread(
+            self._unread |= await self.context.tools.batches.unreadable_cells(
                 account_id, self.batch_id, missing
             )
         lines = [self._line(row) for row in page]

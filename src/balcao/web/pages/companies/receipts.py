@@ -6,7 +6,7 @@ from typing import IO
 from starlette.responses import Response
 
 from balcao.batches.receipts_zip import ReceiptOfRow, write_receipts
-from balcao.batches.results import bytes_of
+from balcao.batches.results import receipt_reader
 from balcao.core.ledger import Trace
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredRow
@@ -24,7 +24,7 @@ async def save(context: PageContext) -> Response:
     """
     cnpj = cnpj_of(context)
     account_id, desk = context.account.account_id, context.desk
-    content = bytes_of(context.tools.blobs)
+    content = receipt_reader(context.tools.blobs)
     newest = _newest_requests(context, await requests_of(context, cnpj))
 
     def write(file: IO[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""`balcao lookup`: show the price, make the lookup, show the answer and the charge."""
+"""`balcao lookup`: show the price, run the lookup, show answer and charge."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -8,19 +8,19 @@ from uuid import uuid4
 
 import typer
 
-from balcao.cli.arguments import operation_called
-from balcao.cli.asking import (
-    ADDRESS_VARIABLE,
-    KEY_VARIABLE,
-    ServiceReply,
-    access_of_account,
-    access_of_key,
-    at_the_machine,
-)
+from balcao.cli.arguments import find_operation
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.output import AsJson, Block, Pairs, show
 from balcao.cli.quote import price_pairs, price_record, quoted_in
 from balcao.cli.results import OK, answer_blocks, exit_code
+from balcao.cli.service_client import (
+    ADDRESS_VARIABLE,
+    KEY_VARIABLE,
+    ServiceReply,
+    access_as_account,
+    access_with_key,
+    local_service,
+)
 from balcao.core.errors import CallerError
 from balcao.core.problems import problem_of
 from balcao.core.writing import credits
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from balcao.core.extensions import Extension
     from balcao.service.pricing import Price
 
-_Agree: TypeAlias = "Callable[[Price], None]"
+_Confirm: TypeAlias = "Callable[[Price], None]"
 
 _FROM_STDIN = "-"
-# Parameters that this command sends itself; the credit limit is the price that was shown.
-_OURS = ("cnpj", "cpf", "creditos_maximos", "x-creditos-maximos", "idempotency-key")
+# Parameters set by this command; the credit limit is the displayed price.
+_RESERVED = ("cnpj", "cpf", "creditos_maximos", "x-creditos-maximos", "idempotency-key")
 
 
-def consult(
+def lookup(
     operation: Annotated[
         str,
         typer.Argument(
@@ -95,33 +95,33 @@ def consult(
       $ balcao lookup sintegra 90010001000100 uf=BR --account pre-pago
       $ balcao lookup suframa 90010002000154 --url https://balcao.exemplo
     """
-    asked = _operation(operation)
+    requested = _operation(operation)
     if not yes and not sys.stdin.isatty():
         refuse("sem um terminal não é possível confirmar; use --yes.", "--yes")
     if document == _FROM_STDIN:
         document = _read_document()
-    query, headers = _sent(asked, parameters or ())
-    lookup = lookup_of(asked, document, query)
-    agree = partial(_agreed, ask=not yes)
+    query, headers = _split_parameters(requested, parameters or ())
+    path = lookup_of(requested, document, query)
+    confirm = partial(_confirm_price, ask=not yes)
     if account is not None:
         if url is not None:
             refuse("com --account consulta-se o serviço desta máquina.", "--url")
-        price, reply, acts = _at_the_machine(account, asked, lookup, headers, agree)
+        price, reply, acts = _with_account(account, requested, path, headers, confirm)
     else:
-        price, reply, acts = _with_key(url, lookup, headers, agree)
+        price, reply, acts = _with_key(url, path, headers, confirm)
     blocks: Sequence[Block] = ()
     if not as_json:
         uf = query.get("uf", "").strip().upper() or None
-        blocks = answer_blocks(asked, document, uf, reply, now_ms=system_now_ms(), acts=acts)
+        blocks = answer_blocks(requested, document, uf, reply, now_ms=system_now_ms(), acts=acts)
     show(as_json, _record(price, reply), *blocks)
     if code := exit_code(reply):
         raise typer.Exit(code)
 
 
 def _operation(text: str) -> Operation:
-    found = operation_called(text)
+    found = find_operation(text)
     if found is None:
-        # What was written there instead may be a CPF, and is not repeated.
+        # The text is not repeated: it may be a CPF.
         known = ", ".join(each.path for each in ALL_OPERATIONS)
         refuse(f"não há essa operação. São estas: {known}.", "OPERAÇÃO")
     assert found is not None, "refused"
@@ -134,14 +134,14 @@ def _read_document() -> str:
     return sys.stdin.readline().strip()
 
 
-def _sent(
+def _split_parameters(
     operation: Operation, given: Sequence[str]
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return parameters of the query and headers. Raises `BadParameter`."""
+    """Split `NOME=VALOR` into query parameters and headers. Raises `BadParameter`."""
     known = {
         each.name.lower(): each
         for each in operation.parameters
-        if each.place != "path" and not each.deprecated and each.name.lower() not in _OURS
+        if each.place != "path" and not each.deprecated and each.name.lower() not in _RESERVED
     }
     query: dict[str, str] = {}
     headers: dict[str, str] = {}
@@ -157,59 +157,59 @@ def _sent(
     return query, headers
 
 
-# The price, if there is one; the answer; the known extensions of certificates.
-_Consulted: TypeAlias = "tuple[Price | None, ServiceReply, Sequence[Extension]]"
+# Price, response, and known extensions of certificates.
+_Outcome: TypeAlias = "tuple[Price | None, ServiceReply, Sequence[Extension]]"
 
 
-def _at_the_machine(
-    account: str, operation: Operation, lookup: str, headers: Mapping[str, str], agree: _Agree
-) -> _Consulted:
+def _with_account(
+    account: str, operation: Operation, path: str, headers: Mapping[str, str], confirm: _Confirm
+) -> _Outcome:
     from balcao.operations.envelope import error_fields
 
-    with at_the_machine() as (office, base):
+    with local_service() as (local, base):
         try:
-            price = quoted_in(office, account, lookup)
+            price = quoted_in(local, account, path)
         except CallerError as error:
             problem = problem_of(error)
             return None, ServiceReply(problem.status, {}, b"{" + error_fields(problem)), ()
-        agree(price)
-        with access_of_account(office, base, account, operation.path) as service:
-            reply = service.get(f"/consultas/v2/{lookup}", _guarded(price, headers))
-        return price, reply, office.desk.extensions.all() if operation.issues else ()
+        confirm(price)
+        with access_as_account(local, base, account, operation.path) as service:
+            reply = service.get(f"/consultas/v2/{path}", _with_limits(price, headers))
+        return price, reply, local.desk.extensions.all() if operation.issues else ()
 
 
 def _with_key(
-    url: str | None, lookup: str, headers: Mapping[str, str], agree: _Agree
-) -> _Consulted:
+    url: str | None, path: str, headers: Mapping[str, str], confirm: _Confirm
+) -> _Outcome:
     import msgspec
 
     from balcao.service.pricing import Price
 
-    service = access_of_key(url)
+    service = access_with_key(url)
     if service is None:
         raise CommandFailed(
             "Quem consulta? Na máquina do serviço, diga --account CONTA. Com uma chave, ponha-a na"
             f" variável {KEY_VARIABLE}, e o endereço do serviço em {ADDRESS_VARIABLE}."
         )
-    reply = service.get(f"/cotacoes/v2/{lookup}", headers)
+    reply = service.get(f"/cotacoes/v2/{path}", headers)
     if reply.status != OK:
         return None, reply, ()
     try:
         price = msgspec.json.decode(reply.body, type=Price)
     except msgspec.MsgspecError:
         raise CommandFailed("Quem respondeu não é o Balcão. Confira o endereço.") from None
-    agree(price)
-    return price, service.get(f"/consultas/v2/{lookup}", _guarded(price, headers)), ()
+    confirm(price)
+    return price, service.get(f"/consultas/v2/{path}", _with_limits(price, headers)), ()
 
 
-def _guarded(price: "Price", headers: Mapping[str, str]) -> Mapping[str, str]:
-    """Add a credit limit, that no more is charged than shown, and an idempotency key."""
+def _with_limits(price: "Price", headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Add the displayed price as credit limit, and an idempotency key."""
     own = {"x-creditos-maximos": str(price.creditos_max), "idempotency-key": f"cli-{uuid4()}"}
     return {**headers, **own}
 
 
-def _agreed(price: "Price", *, ask: bool) -> None:
-    """Print the price, and ask for consent if it may be charged. Raises `typer.Exit`."""
+def _confirm_price(price: "Price", *, ask: bool) -> None:
+    """Print the price, and with `ask` confirm a price above 0. Raises `typer.Exit`."""
     Pairs(price_pairs(price), err=True).print()
     if not ask or price.recusa is not None or not price.creditos_max:
         return

@@ -1,7 +1,7 @@
-"""Every command that is told anywhere is one that the command line takes.
+"""Every command shown anywhere is valid.
 
-In templates, pages of documentation, messages and hints: its words, its options and how many
-arguments it has are given to the parser of the command line. Values are not judged.
+Commands in templates, documentation, messages and hints are passed to the parser of the command
+line with their options and number of arguments. Values are not checked.
 """
 
 import ast
@@ -34,12 +34,12 @@ PAGES = [
 ]
 CODE = sorted(SOURCE.rglob("*.py"))
 
-# A command in its own place: in quotes of some kind, on a line of a terminal, in a block of code.
+# Commands in quotes, on lines of a terminal, in code blocks.
 _QUOTED = re.compile(r"""(?:[`*“«"']|<code>|copy\(")balcao ([a-z][^`*”»"'<\n]*)""")
 _TYPED = re.compile(r"^ *\$ balcao ([a-z].*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _IN_BLOCK = re.compile(r"^(?:\$ )?balcao ([a-z].*)$", re.MULTILINE)
-# Amid other words its first word must be one.
+# Within a sentence only the first word is checked.
 _FIRST = re.compile(r"(?<![\w./@:=-])balcao ([a-z][a-z-]*)\b(?![.@/=])")
 _NO_COMMAND = {"balcao", "e", "ou", "and", "or", "is", "está", "for"}
 
@@ -58,7 +58,7 @@ def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
 
 
 def strings(code: Path) -> Iterator[str]:
-    """Texts of a module, what is filled in being some value."""
+    """Yield the texts of a module, with a placeholder for each inserted value."""
     tree = ast.parse(code.read_text("utf-8"))
     parts = {
         id(part)
@@ -84,7 +84,7 @@ def in_code(code: Path) -> Iterator[str]:
 
 
 def spellings(line: str) -> Iterator[Sequence[str]]:
-    """The words of a line, without what belongs to the shell, once for each of its choices."""
+    """Yield the words of a line without shell syntax, once for each of its alternatives."""
     line = re.split(r" # |  +#| [<>] | \| | && |[;…]", line)[0].strip().rstrip(".,:)")
     words = re.sub(r"[\[\]]", " ", line)
     choice = re.search(r"[a-z-]+(?:\|[a-z-]+)+", words)
@@ -94,18 +94,18 @@ def spellings(line: str) -> Iterator[Sequence[str]]:
         return
     try:
         yield shlex.split(words)
-    except ValueError:  # the quote is the text's own
+    except ValueError:  # an apostrophe of the text
         yield words.replace('"', "").replace("'", "").split()
 
 
 @cache
 def _balcao() -> Any:
-    """Return the command `balcao` with all below it."""
+    """Return the command `balcao` with its subcommands."""
     return typer.main.get_command(app)
 
 
-def complaint(words: Sequence[str]) -> str | None:
-    """Return the parser's complaint about these words; None: there is none."""
+def usage_error(words: Sequence[str]) -> str | None:
+    """Return the parser's error about these words, or None."""
     command = _balcao()
     rest, path = list(words), list[str]()
     while rest and (below := getattr(command, "commands", None)):
@@ -121,30 +121,30 @@ def complaint(words: Sequence[str]) -> str | None:
     try:
         _, extra, _ = parser.parse_args([*rest])
     except Exception as error:
-        # An option that is only named, at the end, has no value.
+        # A final option that is only mentioned has no value.
         is_named = type(error).__name__ == "BadOptionUsage" and rest[-1].startswith("--")
         return None if is_named else str(error)
     return f"more than it takes: {extra}" if extra else None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_of_a_page(page: Path) -> None:
+def test_commands_on_a_page(page: Path) -> None:
     for line in in_page(page.read_text("utf-8")):
         for words in spellings(line):
-            assert complaint(words) is None, f"balcao {line}"
+            assert usage_error(words) is None, f"balcao {line}"
 
 
-def test_of_messages_and_hints() -> None:
+def test_commands_in_messages_and_hints() -> None:
     found = 0
     for code in CODE:
         for line in in_code(code):
             for words in spellings(line):
-                assert complaint(words) is None, f"{code.name}: balcao {line}"
+                assert usage_error(words) is None, f"{code.name}: balcao {line}"
                 found += 1
     assert found > 100
 
 
-def test_of_commands_amid_other_words() -> None:
+def test_commands_within_sentences() -> None:
     known = set(_balcao().commands)
     texts = chain.from_iterable(map(strings, CODE))
     for text in chain(texts, (page.read_text("utf-8") for page in PAGES)):
@@ -162,5 +162,5 @@ def test_of_commands_amid_other_words() -> None:
         "key list|drop acme",
     ],
 )
-def test_what_the_command_line_does_not_take_is_found(wrong: str) -> None:
-    assert any(map(complaint, spellings(wrong)))
+def test_invalid_commands_are_detected(wrong: str) -> None:
+    assert any(map(usage_error, spellings(wrong)))

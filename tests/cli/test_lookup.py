@@ -1,4 +1,4 @@
-"""`balcao lookup`: at the machine of the service, and with a key of one's own."""
+"""`balcao lookup`: on the service's machine, and with an API key."""
 
 import os
 import re
@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from balcao.cli import asking, consult
-from balcao.cli.asking import _KEY_NAME, ServiceReply
+from balcao.cli import lookup, service_client
+from balcao.cli.service_client import _KEY_NAME, ServiceReply
 from balcao.core.writing import credits_between
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -29,15 +29,15 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def shell(house: Service, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    """Beside a service that runs: requests go to it without a network."""
+    """A shell next to a running service, which gets its requests without a network."""
 
-    def fetched(base: str, path: str, headers: Mapping[str, str], *, is_own: bool) -> ServiceReply:
-        assert (base, is_own) == (BASE, "BALCAO_URL" not in os.environ)
-        said = house.request("GET", path, None, body=b"", **dict(headers))
-        return ServiceReply(said.status, said.headers, said.body)
+    def fetch(base: str, path: str, headers: Mapping[str, str], *, is_local: bool) -> ServiceReply:
+        assert (base, is_local) == (BASE, "BALCAO_URL" not in os.environ)
+        result = house.request("GET", path, None, body=b"", **dict(headers))
+        return ServiceReply(result.status, result.headers, result.body)
 
-    monkeypatch.setattr(asking, "fetched", fetched)
-    monkeypatch.setattr(asking, "_own_address", lambda settings: BASE)
+    monkeypatch.setattr(service_client, "fetch", fetch)
+    monkeypatch.setattr(service_client, "_local_address", lambda settings: BASE)
     home = house.settings.home
     monkeypatch.setenv("BALCAO_HOME", str(home))
     monkeypatch.delenv("BALCAO_KEY", raising=False)
@@ -45,8 +45,8 @@ def shell(house: Service, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return Shell(Path(home))
 
 
-def asked_of(operation: Operation) -> str:
-    """The operation, its example, and what it cannot do without."""
+def arguments_for(operation: Operation) -> str:
+    """Return the arguments for an operation: its example and required parameters."""
     required = [
         f"{each.name}={each.example}"
         for each in operation.parameters
@@ -55,15 +55,15 @@ def asked_of(operation: Operation) -> str:
     return " ".join([operation.path, operation.form.example, *required])
 
 
-def test_every_operation_is_asked_shown_and_charged(house: Service, shell: Shell) -> None:
+def test_every_operation_is_looked_up_shown_and_charged(house: Service, shell: Shell) -> None:
     for operation in OPERATIONS.values():
         before = house.purse().balance_credits
-        said = shell(f"lookup {asked_of(operation)} --account ana --yes")
+        result = shell(f"lookup {arguments_for(operation)} --account ana --yes")
         cost = before - house.purse().balance_credits
         assert cost, operation.path
-        assert f"Cobrado: {cost} crédito" in said.out
-        assert "Custo:" in said.err
-        assert "<" not in said.out  # no markup of pages
+        assert f"Cobrado: {cost} crédito" in result.out
+        assert "Custo:" in result.err
+        assert "<" not in result.out  # no markup of pages
     keys = house.desk.keys(house.client.account_id)[1:]
     assert [each.name for each in keys] == ["balcao consultar"] * len(OPERATIONS)
     assert all(each.revoked_ms and each.expires_ms for each in keys)
@@ -72,11 +72,11 @@ def test_every_operation_is_asked_shown_and_charged(house: Service, shell: Shell
     ]
 
 
-def test_for_programs_and_kinds_of_errors(house: Service, shell: Shell) -> None:
-    told = shell(f"lookup suframa {SUFRAMA} --account ana --yes --json").json
-    assert (told["status"], told["answer"]["cnpj"]) == (200, SUFRAMA)
-    assert told["quote"]["creditos_max"] == told["credits"] == 1
-    assert told["request_id"] == told["answer"]["request_id"]
+def test_json_and_kinds_of_errors(house: Service, shell: Shell) -> None:
+    answer = shell(f"lookup suframa {SUFRAMA} --account ana --yes --json").json
+    assert (answer["status"], answer["answer"]["cnpj"]) == (200, SUFRAMA)
+    assert answer["quote"]["creditos_max"] == answer["credits"] == 1
+    assert answer["request_id"] == answer["answer"]["request_id"]
 
     before = house.purse().balance_credits
     assert "CNPJ_INVALIDO" in shell("lookup suframa 1 --account ana --yes", code=2).err
@@ -84,8 +84,8 @@ def test_for_programs_and_kinds_of_errors(house: Service, shell: Shell) -> None:
     assert "Nada foi cobrado. Requisição" in missing.err
     assert not missing.out
     shell(f"lookup suframa {SUFRAMA} --account ninguem --yes", code=1)
-    said = shell(f"lookup suframa {SUFRAMA} uf=SP --account ana --yes", code=2).err
-    assert "não é um parâmetro desta consulta. São estes: cache" in said
+    result = shell(f"lookup suframa {SUFRAMA} uf=SP --account ana --yes", code=2).err
+    assert "não é um parâmetro desta consulta. São estes: cache" in result
     for swapped in ("lookup 90010000100 suframa", f"lookup suframa {SUFRAMA} 90010000100"):
         assert "90010000100" not in shell(f"{swapped} --account ana --yes", code=2).err
     assert "--yes" in shell(f"lookup suframa {SUFRAMA} --account ana", code=2).err
@@ -95,9 +95,7 @@ def test_for_programs_and_kinds_of_errors(house: Service, shell: Shell) -> None:
     assert house.purse().balance_credits == before
 
 
-def test_with_a_key_of_ones_own(
-    house: Service, shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_an_api_key(house: Service, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     line = f"lookup suframa {SUFRAMA}"
     assert "BALCAO_KEY" in shell(f"{line} --yes", code=1).err
     monkeypatch.setenv("BALCAO_URL", f"{BASE}/")
@@ -106,7 +104,7 @@ def test_with_a_key_of_ones_own(
     monkeypatch.setenv("BALCAO_KEY", house.client.key)
     assert "Incentivos fiscais" in shell(f"{line} --yes").out
 
-    # Who is asked for the price and says no is not charged.
+    # Without consent to the price nothing is charged.
     before = house.purse().balance_credits
     questions: list[str] = []
 
@@ -114,7 +112,7 @@ def test_with_a_key_of_ones_own(
         questions.append(text)
         return "n"
 
-    monkeypatch.setattr(consult, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(lookup, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     monkeypatch.setattr("typer.prompt", no)
     assert "Nada foi consultado" in shell(line, code=1).err
     assert questions == ["Consultar por 1 crédito? [s/N]"]

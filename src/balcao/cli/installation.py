@@ -1,4 +1,4 @@
-"""The data folder of a command: opened, and saved before a newer version migrates it."""
+"""The installation that a command works on, backed up before a newer version migrates it."""
 
 import difflib
 import errno
@@ -29,45 +29,45 @@ AccountName: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
-    """An open data folder."""
+class Installation:
+    """An installation: its settings, data folder and open desk."""
 
     settings: "Settings"
     home: "Home"
     desk: "Desk"
-    now_ms: Callable[[], int]  # the database's clock, where there is one
+    now_ms: Callable[[], int]  # the database's clock if it has one
 
     @property
     def address(self) -> str:
-        """Return the address for people: as configured, else where the service listens."""
+        """Return the public address, by default that on which the service listens."""
         from balcao.examination.service import running_address
 
         if self.settings.public_url:
             return self.settings.address
         return running_address(self.settings, self.home) or self.settings.address
 
-    def account(self, wanted: str) -> "Account":
+    def account(self, name: str) -> "Account":
         """Return the account with this name or number. Raises `CommandFailed`."""
         from balcao.core.access import find_account
 
         accounts = self.desk.accounts()
-        account = find_account(accounts, wanted)
+        account = find_account(accounts, name)
         if account is None:
             names = [account.name for account in accounts]
-            near = " ou ".join(map(repr, difflib.get_close_matches(wanted, names)))
+            near = " ou ".join(map(repr, difflib.get_close_matches(name, names)))
             raise CommandFailed(
-                f"Não há conta {wanted!r}."
+                f"Não há conta {name!r}."
                 + (f" Seria {near}?" if near else "")
                 + f" As que existem: {program()} account list."
             )
         return account
 
 
-def begun(settings: "Settings") -> "Home":
-    """Return the data folder, in which a service was started before.
+def existing_home(settings: "Settings") -> "Home":
+    """Return the data folder, which must contain data of a service.
 
-    A command never creates one: with a mistyped folder it would seem to work. Raises
-    `CommandFailed`, which says how to begin.
+    Commands never create one: with a mistyped folder they would seem to work. Raises
+    `CommandFailed`.
     """
     from balcao.home import Home
     from balcao.storage.places import place_of
@@ -85,19 +85,19 @@ def begun(settings: "Settings") -> "Home":
 
 
 @contextmanager
-def opened() -> Iterator[Office]:
-    """Open the data folder, whether a server runs on it or not. Raises as `begun`."""
+def open_installation() -> Iterator[Installation]:
+    """Open the installation, whether its service runs or not. Raises as `existing_home`."""
     from balcao.storage.places import place_of
 
     settings = read_settings()
-    home = begun(settings)
+    home = existing_home(settings)
     save_before_migration(settings)
-    pepper = home.pepper()  # before there is a database that needs it
+    pepper = home.pepper()  # before a database is created that needs it
     desk = place_of(settings).open_desk(pepper=pepper)
     try:
         clock = Clock()
         clock.begin(wait_for(desk.database_clock(clock.steady_ms)), None)
-        yield Office(settings, home, desk, clock.now_ms)
+        yield Installation(settings, home, desk, clock.now_ms)
     finally:
         desk.close()
 
@@ -110,11 +110,10 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 def save_before_migration(settings: "Settings") -> None:
-    """Make a backup if the desk has an older schema: there is no way back in place.
+    """Make a backup if the desk has an older schema: migrations cannot be undone.
 
-    On PostgreSQL the schema is brought up to date right away, so that only one of several nodes
-    that start together makes the backup. A failure ends the program, which would else migrate
-    without a backup. Raises `CommandFailed`, `StorageFailed`, `apsw.Error`.
+    PostgreSQL is migrated right away, so that only one of several starting nodes makes the backup.
+    Raises `CommandFailed` without a backup, `StorageFailed`, `apsw.Error`.
     """
     from balcao.storage.places import place_of
     from balcao.storage.transfer.tables import newest_schema

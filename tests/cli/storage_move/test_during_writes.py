@@ -1,4 +1,4 @@
-"""`balcao storage move` beside those who write: nothing that was acknowledged is lost."""
+"""`balcao storage move` during writes loses nothing that was acknowledged."""
 
 import threading
 import time
@@ -18,7 +18,7 @@ from tests.storage.world import NOW, a_charge, a_top_up
 
 
 def test_nothing_acknowledged_is_lost(filled: Shell, address: str) -> None:
-    """Rounds while somebody charges; the last one after that."""
+    """Rounds during charges, then the final one."""
     acknowledged: list[str] = []
     over = threading.Event()
 
@@ -50,15 +50,15 @@ def test_nothing_acknowledged_is_lost(filled: Shell, address: str) -> None:
     assert charged == acknowledged
 
 
-def test_a_command_that_was_open_finds_the_wall(filled: Shell, address: str) -> None:
-    """It looked before the end, and writes after it: it is told, and nothing is lost."""
+def test_an_open_command_cannot_write_to_the_closed_source(filled: Shell, address: str) -> None:
+    """A command that opened the source before the final round and writes after it fails."""
     with filled.desk() as late:
         filled(f"storage move --to {address} --final")
         with pytest.raises(StorageFailed, match="ConstraintError"):
             late.commit_now([a_charge(late.accounts()[0], "late")])
 
 
-def test_a_node_that_was_open_keeps_it_from_ending(
+def test_an_open_node_prevents_the_final_round(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(f"storage move --to {address} --final")
@@ -78,15 +78,15 @@ _LOCK_AWAITED = (
 )
 
 
-def test_what_is_committed_while_the_end_waits_for_its_turn_comes_along(
+def test_commits_while_the_final_round_waits_are_copied(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that was at it when the last run began: what it was told is kept, is."""
+    """Commits acknowledged while the final round waits for its lock are copied."""
     filled(f"storage move --to {address} --final")
     in_postgres(monkeypatch, address)
-    said: list[Any] = []
+    result: list[Any] = []
     ending = threading.Thread(
-        target=lambda: said.append(filled("storage move --to sqlite --final --json").json)
+        target=lambda: result.append(filled("storage move --to sqlite --final --json").json)
     )
     with psycopg.connect(address) as late:
         late.execute(
@@ -101,16 +101,16 @@ def test_what_is_committed_while_the_end_waits_for_its_turn_comes_along(
                 time.sleep(0.02)
         late.commit()
     ending.join()
-    assert said[0]["ok"]
+    assert result[0]["ok"]
     with filled.desk() as here:
         assert here.accounts()[0].balance_credits == 795 + 5
         assert here.check().complaints == []
 
 
-def test_numbers_that_were_committed_late_come_along(
+def test_numbers_committed_late_are_copied(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On PostgreSQL the lesser number may be committed after the greater one."""
+    """On PostgreSQL a lower number may be committed after a higher one."""
     filled(f"storage move --to {address} --final")
     in_postgres(monkeypatch, address)
     entry = (
@@ -130,8 +130,8 @@ def test_numbers_that_were_committed_late_come_along(
 def test_a_server_is_running(filled: Shell, address: str) -> None:
     with filled.home.lock():
         assert filled(f"storage move --to {address} --json").json["ok"]
-        said = filled(f"storage move --to {address} --final", code=1).err
-        assert "Há um servidor usando a pasta de dados" in said
-        assert "OUTRA_PASTA" not in said
-    with filled.desk() as desk:  # nothing was given back that a server may be holding
+        result = filled(f"storage move --to {address} --final", code=1).err
+        assert "Há um servidor usando a pasta de dados" in result
+        assert "OUTRA_PASTA" not in result
+    with filled.desk() as desk:  # no hold of a running server was released
         assert desk.accounts()[0].held_credits == 3

@@ -1,6 +1,6 @@
-"""The room for files in this process: uploads, rows that are read, results (ADR 0078).
+"""Space for files in this process: uploads, rows that are read, results (ADR 0078).
 
-What is allowed is decided in `core.file_limits`; here it is measured, and refused.
+`core.file_limits` has the limits; this module measures and refuses.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ from balcao.core.file_limits import (
 from balcao.storage.desk.batch_files import RoomTaken
 from balcao.storage.desk.desk import Desk
 
-# What was refused, by limit; bytes that are kept, and may be; bytes that are free, and have to be.
-FilesMeasured: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
+# Refusals by limit; bytes stored, and their limit; bytes free, and their minimum.
+FileFigures: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[int, int]]
 
 log = structlog.get_logger()
 
@@ -55,34 +55,36 @@ _ACCOUNT_FULL_TEXT = (
 
 
 @dataclass(slots=True)
-class _UnderWay:
-    """Uploads of one account that are under way."""
+class _Uploads:
+    """One account's uploads in progress."""
 
     files: int = 0
     size_bytes: int = 0
-    ending: asyncio.Lock = field(default_factory=asyncio.Lock)  # one of them is measured and kept
+    completing: asyncio.Lock = field(
+        default_factory=asyncio.Lock
+    )  # one at a time is measured and stored
 
 
 @dataclass(slots=True)
-class FileRoom:
-    """Admission of files to a process. `disk_free_bytes`: None if that is not known."""
+class FileAdmission:
+    """Admission of files to a process. `disk_free_bytes` returns None if that is unknown."""
 
     desk: Desk
     plans: Mapping[Plan, FileLimits]
     shared: SharedLimits
     disk_free_bytes: Callable[[], int | None]
     now_ms: Callable[[], int]
-    kept_bytes: int = 0  # of all accounts, as of the last `look`
-    free_bytes: int = 0  # for files: of the disk, and within the database's file
+    kept_bytes: int = 0  # of all accounts, as of the last `measure`
+    free_bytes: int = 0  # for files: on the disk and within the database's file
     refused: Counter[str] = field(default_factory=Counter)  # by limit
-    coming: dict[int, _UnderWay] = field(default_factory=dict)  # by account
+    uploads: dict[int, _Uploads] = field(default_factory=dict)  # by account
 
     def limits_of(self, account_id: int) -> FileLimits:
-        """Return the limits of an account, by its plan."""
+        """Return the limits of an account's plan."""
         return self.plans[self.desk.account(account_id).plan]
 
     def bounds_of(self, account_id: int) -> TableBounds:
-        """Return how much one file of an account may be."""
+        """Return the bounds of one file of an account."""
         limits = self.limits_of(account_id)
         return msgspec.structs.replace(
             BOUNDS,
@@ -91,52 +93,52 @@ class FileRoom:
             characters=min(4 * limits.file_bytes, BOUNDS.characters),
         )
 
-    # Uploads.
+    # Uploads
 
     @asynccontextmanager
     async def upload(
         self, account_id: int, announced_bytes: int, create_key: str | None
-    ) -> AsyncGenerator["Coming", None]:
+    ) -> AsyncGenerator["IncomingFile", None]:
         """Admit a file before any of it is read.
 
-        `announced_bytes`: 0 if its size is not known. One that repeats a request that made a batch
-        is not counted as one more. Raises `RequestTooLarge`, `UnreadFilesCrowded`,
-        `OpenBatchesCrowded`, `FileSpaceUsed`, `NoFileSpace`.
+        `announced_bytes`: 0 if the size is unknown. A repeated request with an existing batch does
+        not count as one more. Raises `RequestTooLarge`, `UnreadFilesCrowded`, `OpenBatchesCrowded`,
+        `FileSpaceUsed`, `NoFileSpace`.
         """
         files = self.desk.batch_files
         taken = await asyncio.to_thread(files.taken, account_id)
         repeated = await asyncio.to_thread(files.is_made, account_id, create_key)
-        upload = Coming(self, account_id, taken, create_key)
+        upload = IncomingFile(self, account_id, taken, create_key)
         if not repeated and (over := limit_of_count(upload.limits, upload.kept())) is not None:
             raise self.refusal(over, upload)
         upload.check(announced_bytes)
-        coming = self.coming.setdefault(account_id, _UnderWay())
-        coming.files += 1
+        uploads = self.uploads.setdefault(account_id, _Uploads())
+        uploads.files += 1
         try:
             yield upload
-        finally:  # at once after a batch was made: what is measured next counts it once
-            coming.files -= 1
-            coming.size_bytes -= upload.size_bytes
-            if not coming.files:
-                self.coming.pop(account_id, None)
+        finally:  # right after the batch was made, so that the next measurement counts it once
+            uploads.files -= 1
+            uploads.size_bytes -= upload.size_bytes
+            if not uploads.files:
+                self.uploads.pop(account_id, None)
 
     def kept(self, account_id: int, taken: RoomTaken) -> FilesKept:
-        """Return what there is now, with the uploads that came since it was `taken`."""
-        coming = self.coming.get(account_id, _UnderWay())
-        all_coming = sum(each.size_bytes for each in self.coming.values())
+        """Return the current use: the measured use plus the uploads in progress."""
+        uploads = self.uploads.get(account_id, _Uploads())
+        all_uploads = sum(each.size_bytes for each in self.uploads.values())
         free = self.disk_free_bytes()
         if free is not None:
-            free += max(0, taken.reusable_bytes - all_coming)
+            free += max(0, taken.reusable_bytes - all_uploads)
         return FilesKept(
-            taken.own_bytes + coming.size_bytes,
-            taken.own_open + coming.files,
-            taken.own_unread + coming.files,
-            taken.all_bytes + all_coming,
+            taken.own_bytes + uploads.size_bytes,
+            taken.own_open + uploads.files,
+            taken.own_unread + uploads.files,
+            taken.all_bytes + all_uploads,
             free,
         )
 
-    def refusal(self, over: UploadLimit, upload: "Coming") -> BalcaoError:
-        """Count a refusal, and return its error."""
+    def refusal(self, over: UploadLimit, upload: "IncomingFile") -> BalcaoError:
+        """Count a refusal and return its error."""
         self.refused[over] += 1
         match over:
             case "unread":
@@ -148,24 +150,24 @@ class FileRoom:
             case "all" | "disk":
                 return NoFileSpace()
 
-    # Rows of a file that is being read.
+    # Rows of a file that is being read
 
-    async def rows(self, account_id: int) -> "RowRoom":
-        """Return what counts the rows of a file of this account."""
+    async def rows(self, account_id: int) -> "RowCounter":
+        """Return a counter for the rows of one file of this account."""
         taken = await asyncio.to_thread(self.desk.batch_files.taken, account_id)
-        return RowRoom(self, account_id, taken)
+        return RowCounter(self, account_id, taken)
 
-    # A full disk.
+    # A full disk
 
     def check_disk(self, needed_bytes: int = 0) -> None:
-        """Raise `NoFileSpace` if a temporary file, of so many more bytes, has no room."""
+        """Raise `NoFileSpace` if the disk has no space for `needed_bytes` of temporary files."""
         free = self.disk_free_bytes()
         if free is not None and free - needed_bytes < self.shared.disk_free_bytes:
             self.refused["disk"] += 1
             raise NoFileSpace
 
-    async def look(self) -> None:
-        """Measure, and refuse files that nobody has begun to read if the disk is short of room.
+    async def measure(self) -> None:
+        """Measure, and refuse unread files if the disk is short of space.
 
         Raises `StorageFailed`.
         """
@@ -185,79 +187,78 @@ class FileRoom:
                 self.refused["given_back"] += 1
                 log.warning("batches.given_back", batch=batch_id)
 
-    def measured(self) -> FilesMeasured:
-        """Return what `/metrics` says."""
+    def figures(self) -> FileFigures:
+        """Return the figures for `/metrics`."""
         free = (self.free_bytes, self.shared.disk_free_bytes)
         return self.refused.items(), (self.kept_bytes, self.shared.kept_bytes), free
 
 
-class Coming:
-    """A file on its way in. `add` is called before each piece is kept."""
+class IncomingFile:
+    """An upload in progress. `add` is called before each piece is stored."""
 
     def __init__(
-        self, room: FileRoom, account_id: int, taken: RoomTaken, create_key: str | None
+        self, admission: FileAdmission, account_id: int, taken: RoomTaken, create_key: str | None
     ) -> None:
-        self.limits = room.limits_of(account_id)
+        self.limits = admission.limits_of(account_id)
         self.size_bytes = 0
-        self._room = room
+        self._admission = admission
         self._account_id = account_id
         self._taken = taken
         self._create_key = create_key
 
     def kept(self) -> FilesKept:
-        """Return what there is now, this file included."""
-        return self._room.kept(self._account_id, self._taken)
+        """Return the current use, including this file."""
+        return self._admission.kept(self._account_id, self._taken)
 
     def add(self, more_bytes: int) -> None:
-        """Count bytes that have come. Raises as `FileRoom.upload`."""
+        """Count received bytes. Raises as `FileAdmission.upload`."""
         self.check(more_bytes)
         self.size_bytes += more_bytes
-        self._room.coming[self._account_id].size_bytes += more_bytes
+        self._admission.uploads[self._account_id].size_bytes += more_bytes
 
     @asynccontextmanager
-    async def ending(self) -> AsyncGenerator[None]:
-        """Measure again once the file is whole, before its batch is made within this block.
+    async def completing(self) -> AsyncGenerator[None]:
+        """Measure again when the file is complete; its batch is made within this context.
 
-        Other files of the account may have become batches while this one came, here or in another
-        process. One that repeats a request whose batch there is by now adds nothing. Raises as
-        `FileRoom.upload`.
+        Other files of the account may have become batches meanwhile, here or in another process.
+        A repeated request with an existing batch adds nothing. Raises as `FileAdmission.upload`.
         """
-        files = self._room.desk.batch_files
-        async with self._room.coming[self._account_id].ending:
+        files = self._admission.desk.batch_files
+        async with self._admission.uploads[self._account_id].completing:
             if not await asyncio.to_thread(files.is_made, self._account_id, self._create_key):
                 self._taken = await asyncio.to_thread(files.taken, self._account_id)
                 self.check(0)
             yield
 
     def check(self, more_bytes: int) -> None:
-        """Raise as `FileRoom.upload` if so many bytes more may not come."""
+        """Raise as `FileAdmission.upload` if so many more bytes are not allowed."""
         if self.size_bytes + more_bytes > self.limits.file_bytes:
             raise RequestTooLarge(body_bytes_max=self.limits.file_bytes)
-        over = limit_of_bytes(self.limits, self._room.shared, self.kept(), more_bytes)
+        over = limit_of_bytes(self.limits, self._admission.shared, self.kept(), more_bytes)
         if over is not None:
-            raise self._room.refusal(over, self)
+            raise self._admission.refusal(over, self)
 
 
-class RowRoom:
-    """The rows of a file that is being read. `add` is called before some of them are stored."""
+class RowCounter:
+    """Counts the rows of a file that is being read; `add` is called before they are stored."""
 
-    def __init__(self, room: FileRoom, account_id: int, taken: RoomTaken) -> None:
-        self._room = room
-        self._limits = room.limits_of(account_id)
+    def __init__(self, admission: FileAdmission, account_id: int, taken: RoomTaken) -> None:
+        self._admission = admission
+        self._limits = admission.limits_of(account_id)
         self._taken = taken
         self._added = 0
 
     def add(self, rows_bytes: int) -> None:
-        """Count rows. Raises `FileUnreadable` where they do not fit."""
-        room, taken = self._room, self._taken
+        """Count bytes of rows. Raises `FileUnreadable` if they do not fit."""
+        admission, taken = self._admission, self._taken
         self._added += rows_bytes
-        free = room.disk_free_bytes()
+        free = admission.disk_free_bytes()
         if free is not None:
             free += max(0, taken.reusable_bytes - self._added)
-        short = is_disk_short(room.shared, free)
-        if short or taken.all_bytes + self._added > room.shared.kept_bytes:
-            room.refused["disk" if short else "all"] += 1
+        short = is_disk_short(admission.shared, free)
+        if short or taken.all_bytes + self._added > admission.shared.kept_bytes:
+            admission.refused["disk" if short else "all"] += 1
             raise FileUnreadable(NO_SPACE, _NO_SPACE_TEXT)
         if taken.own_bytes + self._added > self._limits.kept_bytes:
-            room.refused["kept"] += 1
+            admission.refused["kept"] += 1
             raise FileUnreadable(_ACCOUNT_FULL, _ACCOUNT_FULL_TEXT)
