@@ -78,7 +78,7 @@ def test_a_failing_company_is_asked_about_once_per_slice(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The provider charges for every attempt, and a slice lasts as long as its last row."""
-    strokes = SliceCounter(monkeypatch)
+    slices = SliceCounter(monkeypatch)
     batcher = Batcher(house, house.account("falha"))
     bases = [f"90020003000{order}" for order in range(1, 5)]
     file = certificates(*(base + cnpj_check_digits(base) for base in bases))
@@ -86,22 +86,22 @@ def test_a_failing_company_is_asked_about_once_per_slice(
     batcher.confirm(number)
     batcher.until(number, "concluido")
     assert {row["estado"] for row in batcher.rows(number)} == {"falha"}
-    assert len(strokes.lookups) == len(set(strokes.lookups)) == len(bases)
+    assert len(slices.lookups) == len(set(slices.lookups)) == len(bases)
 
 
 def test_rows_waiting_for_their_company_do_not_start_after_a_pause(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strokes = SliceCounter(monkeypatch)
-    strokes.go_on.clear()
+    slices = SliceCounter(monkeypatch)
+    slices.go_on.clear()
     batcher = Batcher(house, house.account("pausa"))
     number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")
     batcher.confirm(number)
 
     async def paused() -> None:
-        await strokes.begun.wait()
+        await slices.begun.wait()
         assert (await batcher.acall("POST", f"/{number}/pausar")).status == 200
-        strokes.go_on.set()
+        slices.go_on.set()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 if not await house.desk.jobs.standing():
@@ -110,7 +110,7 @@ def test_rows_waiting_for_their_company_do_not_start_after_a_pause(
 
     house.run(paused())
     assert batcher.show(number)["estado"] == "pausado"
-    assert len(strokes.lookups) == 1
+    assert len(slices.lookups) == 1
     states = [row["estado"] for row in batcher.rows(number)]
     assert sorted(states) == ["concluida"] + 7 * ["pendente"]
     assert batcher.call("POST", f"/{number}/retomar").status == 200
@@ -120,8 +120,8 @@ def test_rows_waiting_for_their_company_do_not_start_after_a_pause(
 def test_rows_waiting_for_their_company_do_not_start_during_a_stop(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strokes = SliceCounter(monkeypatch)
-    strokes.go_on.clear()
+    slices = SliceCounter(monkeypatch)
+    slices.go_on.clear()
     batcher = Batcher(house, house.account("parada"))
     number = batcher.create(certificates(*ESTABLISHMENTS), f"operacao={FEDERAL}")
     batcher.confirm(number)
@@ -130,17 +130,17 @@ def test_rows_waiting_for_their_company_do_not_start_during_a_stop(
         await house.front.stop()
 
     async def stopped() -> None:
-        await strokes.begun.wait()
+        await slices.begun.wait()
         stopping = asyncio.create_task(stop())
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
-                if strokes.last.stopped:
+                if slices.last.stopped:
                     break
                 await asyncio.sleep(0)
-        strokes.go_on.set()
+        slices.go_on.set()
         await stopping
 
     house.run(stopped())
-    assert len(strokes.lookups) == 1
+    assert len(slices.lookups) == 1
     states = [row["estado"] for row in batcher.rows(number)]
     assert sorted(states) == ["concluida"] + 7 * ["pendente"]
