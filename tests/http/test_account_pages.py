@@ -286,9 +286,7 @@ def test_consumption_is_the_account_s_own(house: Service, who: Client) -> None:
 
 
 @pytest.mark.parametrize("accept", ["text/csv", "text/csv;q=0.9, application/json;q=0.5"])
-def test_consumption_comes_as_csv_to_those_who_accept_that(
-    house: Service, who: Client, accept: str
-) -> None:
+def test_consumption_is_csv_if_accept_prefers_it(house: Service, who: Client, accept: str) -> None:
     house.get(company(), who)
     asked = house.get(f"{USAGE}?formato=csv", who)
     negotiated = house.get(USAGE, who, accept=accept)

@@ -59,7 +59,7 @@ def test_the_page_names_all_fields_of_a_description() -> None:
         assert f"`{name}`" in text
 
 
-def test_what_is_served_is_described(tmp_path: Path) -> None:
+def test_served_routes_are_described(tmp_path: Path) -> None:
     application = open_application(Settings.model_construct(home=tmp_path))
     application.close()
     served = {

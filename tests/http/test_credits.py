@@ -14,7 +14,7 @@ from tests.service import Reply, Service, open_with_source
 KEY = "pedido-0001"
 
 
-def test_the_entry_names_what_was_paid_for(world: Service) -> None:
+def test_the_entry_has_operation_and_rule(world: Service) -> None:
     answer = world.get(company())
 
     (charge,) = world.charges()
@@ -42,7 +42,7 @@ def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample)
 
 
 @pytest.mark.parametrize("terms", [{"credits": 1}, {"plan": "pos_pago", "ceiling_credits": 1}])
-def test_what_is_held_is_not_available(world: Service, terms: dict[str, Any]) -> None:
+def test_held_credits_are_not_available(world: Service, terms: dict[str, Any]) -> None:
     """Neither of a balance nor below a ceiling (contract 5.3)."""
     first, refused = world.meanwhile(
         company(), company(OTHER_CNPJ), world.account("edu", **{"credits": 0} | terms)

@@ -10,7 +10,7 @@ from tests.service import Service
 
 
 @every
-def test_an_online_answer_is_kept_for_all_and_each_pays(world: Service, of: Sample) -> None:
+def test_an_online_answer_is_cached_for_all_and_each_pays(world: Service, of: Sample) -> None:
     other = world.account("bia", credits=10)
     assert world.get(of.path).credits == of.price
     world.source.fails()

@@ -225,7 +225,7 @@ def test_a_live_account_gets_no_sandbox_answers(sandbox: Service) -> None:
     assert (answer.status, answer.code) == (503, "SERVICO_INDISPONIVEL")
 
 
-def test_the_documentations_example_is_what_the_sandbox_answers(sandbox: Service) -> None:
+def test_the_documentations_example_is_the_sandboxs_answer(sandbox: Service) -> None:
     document = openapi.document("1")
     operation = document["paths"]["/consultas/v2/cnpj-receita-federal/{cnpj}"]["get"]
     content = operation["responses"]["200"]["content"]["application/json"]

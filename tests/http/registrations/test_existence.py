@@ -112,7 +112,7 @@ def test_without_proof_of_absence_the_states_answer_counts(world: Service, query
     assert cached_ufs(world) == (UFS if "BR" in query else ["SP"])
 
 
-def test_a_kept_empty_answer_is_served(world: Service) -> None:
+def test_a_cached_empty_answer_is_served(world: Service) -> None:
     """An empty list of registrations is an answer and is stored (contract 4.4)."""
     nothing_registered(world, lambda about: Found(a_company(about.document.text), "fonte", AT))
     world.get(sintegra())

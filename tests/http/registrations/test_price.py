@@ -82,7 +82,7 @@ def test_the_addresses_cost_one_more_with_br_too(world: Service, of: Lookup) -> 
 
 
 @both
-def test_the_entry_names_what_was_paid_for(world: Service, of: Lookup) -> None:
+def test_the_entry_has_operation_and_rule(world: Service, of: Lookup) -> None:
     """One entry per request, with its operation and the rule that made the price."""
     one = world.get(of.path(of.document, "uf=SP"))
     all_of_them = world.get(br(of, "endereco=true"))
