@@ -1,4 +1,4 @@
-"""The clock of a process: it goes on when the system's jumps, and tells of it."""
+"""The clock of a process: it continues when the system's jumps, and reports it."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.clocks import Clocks
 DAY, HOUR = 86_400_000, 3_600_000
 
 
-def test_it_goes_on_when_the_systems_jumps() -> None:
+def test_it_continues_when_the_systems_jumps() -> None:
     clocks = Clocks()
     clock = clocks.clock()
     before = clock.now_ms()
@@ -28,7 +28,7 @@ def test_it_goes_on_when_the_systems_jumps() -> None:
     assert (state.jump_ms, state.jumps, state.in_doubt) == (0, 1, False)
 
 
-def test_a_machine_that_slept_is_no_jump() -> None:
+def test_sleep_of_the_machine_is_no_jump() -> None:
     clocks = Clocks()
     clock = clocks.clock()
     clocks.go_on(9 * HOUR)
@@ -37,8 +37,8 @@ def test_a_machine_that_slept_is_no_jump() -> None:
     assert clock.state().jumps == 0
 
 
-def test_after_days_of_sleep_nothing_has_surely_run_out() -> None:
-    """Nor when all clocks of the machine jumped, the steady one too."""
+def test_after_days_of_sleep_nothing_has_surely_expired() -> None:
+    """Nor after a jump of all clocks of the machine, including the monotonic one."""
     clocks = Clocks()
     clock = clocks.clock()
     before = clock.now_ms()
@@ -58,7 +58,7 @@ def test_after_days_of_sleep_nothing_has_surely_run_out() -> None:
     assert not clock.state().in_doubt
 
 
-def test_what_it_was_set_back_to_is_told_when_it_is_believed() -> None:
+def test_a_setback_is_reported_when_it_is_accepted() -> None:
     clocks = Clocks()
     clock = clocks.clock()
     clocks.jump(-DAY)
@@ -75,7 +75,7 @@ def test_what_it_was_set_back_to_is_told_when_it_is_believed() -> None:
 
 
 @pytest.mark.parametrize("apart", [-HOUR, -5_001, 5_001, 30_000, HOUR, 400 * DAY])
-def test_the_databases_clock_is_believed_and_this_machine_is_off(apart: int) -> None:
+def test_the_databases_clock_takes_precedence_over_the_systems(apart: int) -> None:
     clocks = Clocks()
     clock = clocks.clock()
     database = Heard(clocks.system - apart - clocks.steady, 1)
@@ -107,7 +107,7 @@ def test_the_databases_clock_may_jump_too() -> None:
 
 @pytest.mark.parametrize("apart", [-HOUR, 30_000, 97 * HOUR])
 def test_a_clock_that_jumped_together_with_the_databases_is_not_off(apart: int) -> None:
-    """As on one machine, or where all are set by the same one: else no node would be ready."""
+    """As on one machine, or with a common time server; otherwise no node would be ready."""
     clocks = Clocks()
     clock = clocks.clock()
     right = clocks.system - clocks.steady
@@ -122,7 +122,7 @@ def test_a_clock_that_jumped_together_with_the_databases_is_not_off(apart: int) 
     assert clock.state().is_off, "it is neither what is believed nor what the database says"
 
 
-def test_a_clock_that_is_behind_the_books_at_the_start() -> None:
+def test_a_clock_behind_the_ledger_at_the_start() -> None:
     clocks = Clocks()
     clock = clocks.clock()
     assert clock.begin(None, clocks.system + DAY)
@@ -131,7 +131,7 @@ def test_a_clock_that_is_behind_the_books_at_the_start() -> None:
     assert not clocks.clock().begin(None, clocks.system - DAY // 2)
 
 
-def test_the_real_ones() -> None:
+def test_the_real_clocks() -> None:
     clock = Clock()
     assert abs(clock.now_ms() - system_now_ms()) < 5_000
     assert 0 <= steady_now_ms() - clock.steady_ms() + 1 <= 5_000

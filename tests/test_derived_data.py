@@ -1,4 +1,4 @@
-"""Finishing a month in a process of its own: waited for, believed, and ended with the service."""
+"""The process that builds derived data: awaited, its outcome used, ended with the service."""
 
 import asyncio
 import sys
@@ -15,20 +15,20 @@ from balcao.service.derived_data import DerivedDataBuilder
 
 @pytest.fixture(autouse=True)
 def unfinished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is a month, and it has no answers."""
+    """Pretend that there is a month without answers."""
     monkeypatch.setattr(derived_data, "_is_unfinished", lambda command, store: True)
 
 
-def says(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs instead of `balcao opendata answers`."""
+def command(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a script in place of `balcao opendata answers`."""
     stand_in = folder / "python"
     stand_in.write_text(f"#!/bin/sh\ncd {folder}\n{script}\n")
     stand_in.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(stand_in))
 
 
-def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    says('sleep 0.2; echo "$@" >> done', tmp_path, monkeypatch)
+def test_it_is_awaited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command('sleep 0.2; echo "$@" >> done', tmp_path, monkeypatch)
     again: float = asyncio.run(DerivedDataBuilder(Home(tmp_path)).periodic().work())  # type: ignore[arg-type]
     assert again == derived_data.POLL_SECONDS
     assert (tmp_path / "done").read_text().splitlines() == [
@@ -40,8 +40,8 @@ def test_it_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_its_failure_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one of them, too; the other one is done all the same."""
-    says('echo x >> done; test "$6" != --sandbox', tmp_path, monkeypatch)
+    """Also of one of them; the other one is done nevertheless."""
+    command('echo x >> done; test "$6" != --sandbox', tmp_path, monkeypatch)
     work = DerivedDataBuilder(Home(tmp_path)).periodic()
     with pytest.raises(OpenDataError) as caught:
         asyncio.run(work.work())  # type: ignore[arg-type]
@@ -50,9 +50,11 @@ def test_its_failure_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_it_ends_with_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is gone when the service is, also where that takes a moment: nobody else waits for it."""
+    """Even if ending takes a moment, since nothing else waits for it."""
     ending = "sleep 0.3; echo > ended; exit"
-    says(f"trap '{ending}' TERM\necho > begun\nwhile :; do sleep 0.05; done", tmp_path, monkeypatch)
+    command(
+        f"trap '{ending}' TERM\necho > begun\nwhile :; do sleep 0.05; done", tmp_path, monkeypatch
+    )
     is_waited_for = asyncio.Event()
 
     create = asyncio.create_subprocess_exec

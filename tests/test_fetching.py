@@ -1,4 +1,4 @@
-"""When the service has a month fetched, by a process of its own; and what the measurements say."""
+"""The schedule of automatic fetching, and its measurements."""
 
 import asyncio
 import sys
@@ -19,8 +19,8 @@ NIGHT_MS = to_ms(datetime(2026, 11, 22, 3, 30, tzinfo=BRASILIA))
 HOUR_MS = 3_600_000
 
 
-class House:
-    """A service's fetching, with a command that only notes that it was called."""
+class FetchingHarness:
+    """A service's fetching, whose command only counts its calls."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int = 0) -> None:
         self.folder, self.now_ms = folder, NIGHT_MS
@@ -44,8 +44,10 @@ class House:
         return len(runs.read_text().splitlines()) if runs.is_file() else 0
 
 
-def test_once_a_night_at_its_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    house = House(tmp_path, monkeypatch)
+def test_it_runs_once_a_night_at_its_minute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = FetchingHarness(tmp_path, monkeypatch)
     assert house.look() == POLL_SECONDS_MAX, "it is 3:30, and its minute is 4:00"
     assert house.runs == 0
     house.now_ms += HOUR_MS // 2 - 60_000
@@ -64,10 +66,10 @@ def test_once_a_night_at_its_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert house.runs == 2
 
 
-def test_what_was_interrupted_goes_on_at_once_but_not_for_ever(
+def test_an_interrupted_run_is_resumed_at_once_but_not_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = House(tmp_path, monkeypatch, code=137)
+    house = FetchingHarness(tmp_path, monkeypatch, code=137)
     house.says(FetchState("importando", from_ms(NIGHT_MS - HOUR_MS), "2026-11"))
     house.look()
     house.look()
@@ -77,10 +79,10 @@ def test_what_was_interrupted_goes_on_at_once_but_not_for_ever(
     assert house.runs == 2
 
 
-def test_what_is_incomplete_is_looked_at_when_it_may_be_complete(
+def test_an_incomplete_month_is_checked_when_it_may_be_complete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = House(tmp_path, monkeypatch)
+    house = FetchingHarness(tmp_path, monkeypatch)
     at = from_ms(NIGHT_MS - HOUR_MS // 4)
     house.says(FetchState("incompleto", at, "2026-11", again_at=from_ms(NIGHT_MS + 120_000)))
     assert house.look() == 120
@@ -89,8 +91,8 @@ def test_what_is_incomplete_is_looked_at_when_it_may_be_complete(
     assert house.runs == 1
 
 
-def test_who_fetches_by_hand_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    house = House(tmp_path, monkeypatch)
+def test_a_manual_run_is_not_disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = FetchingHarness(tmp_path, monkeypatch)
     house.now_ms += HOUR_MS
     with StateFile(house.store, lambda: house.now_ms) as state_file:
         state_file.update("baixando", month="2026-11")
@@ -103,16 +105,16 @@ def test_measurements() -> None:
     metrics = Metrics()
     assert b"balcao_opendata" not in metrics.exposition()
     metrics.month = lambda: (46, ("baixando", 37, 100))
-    said = metrics.exposition().decode()
-    assert "balcao_opendata_age_days 46.0" in said
-    assert 'balcao_opendata_fetch_state{state="baixando"} 1.0' in said
-    assert 'balcao_opendata_fetch_state{state="falhou"} 0.0' in said
-    assert "balcao_opendata_fetch_bytes 37.0" in said
-    assert "balcao_opendata_fetch_bytes_expected 100.0" in said
+    answer = metrics.exposition().decode()
+    assert "balcao_opendata_age_days 46.0" in answer
+    assert 'balcao_opendata_fetch_state{state="baixando"} 1.0' in answer
+    assert 'balcao_opendata_fetch_state{state="falhou"} 0.0' in answer
+    assert "balcao_opendata_fetch_bytes 37.0" in answer
+    assert "balcao_opendata_fetch_bytes_expected 100.0" in answer
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_only_where_it_is_wanted(tmp_path: Path, wanted: bool) -> None:
+def test_it_can_be_disabled(tmp_path: Path, wanted: bool) -> None:
     settings = Settings(home=tmp_path, opendata_fetch=wanted, ballast_mb=0)
     application = open_application(settings)
     try:

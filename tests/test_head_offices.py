@@ -86,11 +86,11 @@ def test_without_a_month_an_answer_of_the_registry_counts() -> None:
     assert found(AMonth({}), THIRD) == FIRST
 
 
-def test_a_damaged_month_stops_nothing() -> None:
+def test_a_damaged_month_is_ignored() -> None:
     assert found(AMonth({}, damaged=True)) == FIRST
 
 
-def test_an_order_with_letters_is_not_made_up() -> None:
+def test_a_guessed_order_has_no_letters() -> None:
     assert found(AMonth({}), of=THIRD) == FIRST
     base = "12ABC34500E3"
     branch = Cnpj(base + cnpj_check_digits(base))

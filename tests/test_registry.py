@@ -1,4 +1,4 @@
-"""The company registry for the house's own use: never beyond the time of the lookup it is for."""
+"""Uncharged use of the company registry ends with the lookup that needs it."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ class EmptyCache:
 
 
 @pytest.mark.parametrize("asking", ["find_home_uf", "find_denial"])
-def test_a_registry_that_hangs_is_given_up_with_the_lookup(asking: str) -> None:
-    async def story() -> None:
+def test_a_hanging_registry_is_abandoned_with_the_lookup(asking: str) -> None:
+    async def scenario() -> None:
         hangs = FakeOnline(takes_seconds=FOREVER)
         registry = CompanyRegistry(EmptyCache(), Sources({"company": [hangs]}))  # type: ignore[arg-type]
         until = asyncio.get_running_loop().time() + 0.05
@@ -31,4 +31,4 @@ def test_a_registry_that_hangs_is_given_up_with_the_lookup(asking: str) -> None:
             assert await registry.find_denial(Cnpj(CNPJ), until) is None
         assert (hangs.asked, hangs.finished) == (1, 0)
 
-    asyncio.run(asyncio.wait_for(story(), FOREVER / 2))
+    asyncio.run(asyncio.wait_for(scenario(), FOREVER / 2))

@@ -1,4 +1,4 @@
-"""What runs out is counted by class, and told in one line without personal data."""
+"""Expired data is counted by class and logged in one line without personal data."""
 
 import asyncio
 from collections import Counter
@@ -33,7 +33,7 @@ from tests.test_receipt_keeping import a_record
 NOW = 2_000 * DAY_MS
 
 
-def test_each_class_by_its_own_setting(tmp_path: Path) -> None:
+def test_each_class_has_its_own_setting(tmp_path: Path) -> None:
     settings = Settings.model_construct(home=tmp_path, cache_days=100, cache_person_days=10)
     desk, cache = SqliteDesk(tmp_path / "balcao.db"), SqliteCache(tmp_path / "cache.db")
     counted: Counter[str] = Counter()
@@ -48,7 +48,7 @@ def test_each_class_by_its_own_setting(tmp_path: Path) -> None:
     def aged(days: int) -> Kept:
         return Kept(b"{}", NOW - days * DAY_MS, "cnpja")
 
-    async def story() -> None:
+    async def scenario() -> None:
         cache.keep(
             [
                 ("company:11222333000181:", aged(101)),
@@ -65,7 +65,7 @@ def test_each_class_by_its_own_setting(tmp_path: Path) -> None:
             {"event": "retention.purged", "log_level": "info", "cache": 1, "cache_person": 1}
         ]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert counted == {"cache": 1, "cache_person": 1}
     cache.close()
     desk.close()
@@ -79,7 +79,7 @@ def test_no_entry_outlives_the_receipt_that_it_names(tmp_path: Path) -> None:
     blobs = open_blobs(tmp_path / "receipts")
     company, person = "federal_certificate:11222333000181:", "rural_producer:90010000100:SP"
 
-    async def story() -> None:
+    async def scenario() -> None:
         now = NOW
         keeper = Retention(desk, {"live": cache}, blobs, settings, lambda: now)
         cache.keep([(key, Kept(b"{}", NOW, "infosimples")) for key in (company, person)])
@@ -88,18 +88,18 @@ def test_no_entry_outlives_the_receipt_that_it_names(tmp_path: Path) -> None:
             await _swept_whole(keeper)
             assert len(await cache.read([company, person])) == kept
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     cache.close()
     desk.close()
 
 
-def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
+def test_lookups_continue_while_a_full_cache_is_swept(tmp_path: Path) -> None:
     with open_service(tmp_path) as house:
         mode: Mode = "test"
         cache = house.front.parts.environments[mode].cache
         keeper = house.front.parts  # the house's own clock
 
-        async def story() -> None:
+        async def scenario() -> None:
             old = Kept(b"x" * 1_000, 1, "cnpja")
             cache.keep([(f"company:{number:014}:", old) for number in range(3_000)])
             sweeping = asyncio.create_task(_swept(cache_of=cache, before_ms=keeper.now_ms()))
@@ -111,16 +111,16 @@ def test_lookups_go_on_while_a_full_cache_is_swept(tmp_path: Path) -> None:
             assert await sweeping == 3_000
             assert answered > 1
 
-        house.run(story())
+        house.run(scenario())
         page = house.get("/metrics").body.decode()
         assert "# TYPE balcao_purged_total counter" in page
 
 
-def test_records_whose_bytes_others_name_are_no_end_of_the_purge(tmp_path: Path) -> None:
-    """Two accounts that ask about the same companies, one a day after the other."""
+def test_records_with_shared_bytes_do_not_end_the_purge(tmp_path: Path) -> None:
+    """Two accounts ask about the same companies, one a day after the other."""
     settings = Settings.model_construct(home=tmp_path)
 
-    async def story(desk: SqliteDesk) -> None:
+    async def scenario(desk: SqliteDesk) -> None:
         for number in range(retention.RECEIPTS_AT_ONCE + 1):
             await desk.commit([a_record(f"old{number}", b"%PDF", 1)])
         await desk.commit([a_record("young", b"%PDF", NOW)])
@@ -131,16 +131,16 @@ def test_records_whose_bytes_others_name_are_no_end_of_the_purge(tmp_path: Path)
         assert desk.receipt("young") is not None
 
     with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
-        asyncio.run(story(desk))
+        asyncio.run(scenario(desk))
 
 
-def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
-    """However often the service is started anew."""
+def test_orphaned_bytes_are_removed_soon_after_a_start(tmp_path: Path) -> None:
+    """However often the service is restarted."""
     settings = Settings.model_construct(home=tmp_path)
     blobs, content = open_blobs(tmp_path / "receipts"), b"%PDF of a crash"
     later = system_now_ms() + 2 * retention.ORPHAN_MS
 
-    async def story(desk: SqliteDesk) -> None:
+    async def scenario(desk: SqliteDesk) -> None:
         await blobs.put(digest_of(content), content)
         works = Retention(desk, {}, blobs, settings, lambda: later).periodic_tasks()
         (orphans,) = [each for each in works if each.name == "receipt_orphans"]
@@ -149,7 +149,7 @@ def test_bytes_that_nobody_names_go_soon_after_a_start(tmp_path: Path) -> None:
         assert await blobs.get(digest_of(content)) is None
 
     with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
-        asyncio.run(story(desk))
+        asyncio.run(scenario(desk))
 
 
 async def _swept_whole(keeper: Retention) -> None:
@@ -170,7 +170,7 @@ async def _swept(*, cache_of: object, before_ms: int) -> int:
             return removed
 
 
-def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
+def test_a_node_with_a_clock_years_ahead_deletes_nothing_of_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = system_now_ms()
@@ -191,7 +191,7 @@ def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
         a_trace(ana, f"{least_number(now)}-7abc-8def-000000000000", opened_ms=now),
     ]
 
-    async def story() -> None:
+    async def scenario() -> None:
         desk.recover(now)
         assert await desk.commit(of_ana) is None
         cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", now, "cnpja"))])
@@ -202,7 +202,7 @@ def test_a_node_whose_clock_is_years_ahead_takes_nothing_from_the_others(
         assert await desk.surely_past(now - 5) == now - 5
 
     try:
-        asyncio.run(story())
+        asyncio.run(scenario())
         assert len(desk.people.traces(ana.account_id, ALWAYS, 10)) == 1
     finally:
         cache.close()

@@ -1,4 +1,4 @@
-"""How the house is put on the network: TLS, limits of the system, the application's life."""
+"""Serving: TLS, limits of the system, the application's lifespan."""
 
 import asyncio
 import resource
@@ -33,9 +33,9 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | None, bytes]:
-    """What one client by TLS is told, and the protocol that was agreed on."""
+    """Return the answers to one client by TLS, and the negotiated protocol."""
 
-    async def story() -> tuple[str | None, bytes]:
+    async def scenario() -> tuple[str | None, bytes]:
         context = server.tls_context(settings)
         wire = Server(application, refusal, ConnectionLimits(), tls=context)
         port = wire.listen("127.0.0.1", 0)
@@ -46,32 +46,32 @@ def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | No
         )
         agreed = writer.get_extra_info("ssl_object").selected_alpn_protocol()
         writer.write(text)
-        said = await reader.read()
+        answer = await reader.read()
         writer.close()
         await writer.wait_closed()
         await wire.close(5)
         assert not wire.connections
-        return agreed, said
+        return agreed, answer
 
-    return asyncio.run(story())
+    return asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("alpn", [["http/1.1"], ["h2", "http/1.1"]])
 def test_by_tls(tls: Settings, alpn: Sequence[str]) -> None:
-    """HTTP/1.1, also for who would rather speak another one."""
+    """HTTP/1.1, also for clients that prefer another protocol."""
     large = b"GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-    agreed, said = talk(tls, alpn, HELLO + large)
+    agreed, answer = talk(tls, alpn, HELLO + large)
     assert agreed == "http/1.1"
-    assert said.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert said.endswith(b"x" * 1_000_000)
-    _, said = talk(tls, alpn, b"GET /a b HTTP/1.1\r\n\r\n")
-    assert said.startswith(b"HTTP/1.1 400 ")
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"x" * 1_000_000)
+    _, answer = talk(tls, alpn, b"GET /a b HTTP/1.1\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-def test_who_says_nothing_of_tls_is_counted_and_shown_out(tls: Settings) -> None:
-    """Before the handshake too, where no request can be told from another."""
+def test_a_silent_tls_client_is_counted_and_disconnected(tls: Settings) -> None:
+    """Also before the handshake, where requests cannot be distinguished from others."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         reasons: list[str] = []
         wire = Server(
             application,
@@ -93,15 +93,14 @@ def test_who_says_nothing_of_tls_is_counted_and_shown_out(tls: Settings) -> None
             writer.close()
         await wire.close(0)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize("last", [b"Connection: close\r\n", b""])
-def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> None:
-    """An answer that is handed over is not all sent: part of it waits where only asyncio sees it.
+def test_a_slow_tls_reader_gets_everything(tls: Settings, last: bytes) -> None:
+    """Part of an answer that was passed to asyncio may be unsent, which only asyncio knows.
 
-    It is waited for when the connection ends, and when the service does.
-    """
+    The end of the connection waits for it, and so does the stop of the service."""
     size = 131_072
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -124,7 +123,7 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
                 found += piece.count(b"x")
         return found
 
-    async def story() -> None:
+    async def scenario() -> None:
         wire = Server(app, refusal, ConnectionLimits(), tls=server.tls_context(tls))
         port = wire.listen("127.0.0.1", 0)
         assert wire.ticking is not None
@@ -142,7 +141,7 @@ def test_who_reads_slowly_by_tls_gets_the_end(tls: Settings, last: bytes) -> Non
         assert await reading == size
         await closing
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_no_fast_path_with_spans() -> None:
@@ -155,10 +154,10 @@ def test_no_fast_path_with_spans() -> None:
     ("files", "connections"),
     [(1_024, 512), (100, 64), (20_000, 16_384), (resource.RLIM_INFINITY, 16_384)],
 )
-def test_room_for_connections(
+def test_the_number_of_connections(
     files: int, connections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the system's limit leaves; the soft one is raised to the hard one before."""
+    """The system's limit allows it; the soft one is raised to the hard one before."""
     raised: list[Any] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, files))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: raised.append(limits))
@@ -171,15 +170,15 @@ def test_an_application_that_does_not_start_stops_the_server() -> None:
         await receive()
         raise ZeroDivisionError
 
-    async def story() -> None:
+    async def scenario() -> None:
         async with server.lifespan(failing):
             raise AssertionError("it lives")
 
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(story())
+        asyncio.run(scenario())
 
 
-def test_settings_reach_the_door(tmp_path: Path) -> None:
+def test_settings_reach_the_server(tmp_path: Path) -> None:
     settings = Settings(
         home=tmp_path,
         header_bytes_max=2_048,
@@ -207,7 +206,7 @@ def test_several_workers_need_postgresql(tmp_path: Path) -> None:
 def test_a_worker_is_stopped_once_by_its_supervisor() -> None:
     stops: list[int] = []
 
-    async def story() -> None:
+    async def scenario() -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             server.on_closed(theirs, lambda: stops.append(1))
@@ -215,11 +214,11 @@ def test_a_worker_is_stopped_once_by_its_supervisor() -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     assert stops == [1]
 
 
-def test_a_worker_that_cannot_start_is_a_failure_even_if_another_starts_meanwhile(
+def test_a_worker_that_cannot_start_is_a_failure_even_if_another_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Process:
@@ -230,7 +229,7 @@ def test_a_worker_that_cannot_start_is_a_failure_even_if_another_starts_meanwhil
             return self.code
 
     def begin(module: str, number: str, **_: Any) -> tuple[Process, socket.socket]:
-        """Worker 0 ends at once; worker 1 is ready as soon as it is asked to stop."""
+        """Start worker 0, which ends at once, or worker 1, which is ready when it has to stop."""
         ours, theirs = socket.socketpair()
         if number == "0":
             theirs.close()
