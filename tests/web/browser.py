@@ -74,10 +74,10 @@ class Browser:
     def sign_in(self, user: User) -> User:
         """Create a session for an existing user."""
         people, token = self.house.desk.people, new_token()
-        deed = people.open_session(
+        opening = people.open_session(
             user.user_id, token_digest(token), Signature("web"), system_now_ms()
         )
-        self.house.run(deed)
+        self.house.run(opening)
         self.user, self.cookies[guard.SESSION] = user, token
         return user
 

@@ -388,8 +388,8 @@ def test_consultants_see_their_own_and_managers_all(
         assert "Do Caio" not in outsider.get(LIST).words
         for path in ("", "/resultado.csv", "/andamento", "/apagar"):
             assert outsider.get(f"{address}{path}").status == 404
-        for deed in ("confirmar", "pausar", "retomar", "encerrar", "repetir", "apagar"):
-            answer = outsider.post(f"{address}/{deed}", {"form_id": "x", "teto_creditos": "1"})
+        for action in ("confirmar", "pausar", "retomar", "encerrar", "repetir", "apagar"):
+            answer = outsider.post(f"{address}/{action}", {"form_id": "x", "teto_creditos": "1"})
             assert answer.status == 404
     caio.until(address, "cotado")
     operator = signed_in(shared_house, role="operator")

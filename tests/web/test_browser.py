@@ -228,7 +228,7 @@ def test_typed_documents_are_checked_in_the_browser(live: Live, context: Browser
         expect(field).to_have_value("90.010.001/0001-00")
     complaint = page.locator("#cnpj-error")
     # Text that is no document stays as typed, and is explained.
-    for text, says in (
+    for text, expected in (
         ("90.010.001/0001-00 90010002000154, 12ABC34501DE35", "Há 3 documentos aqui"),
         ("padaria do joão", "Isto não é um CNPJ"),
         ("padaria 2000", "Isto não é um CNPJ"),
@@ -238,7 +238,7 @@ def test_typed_documents_are_checked_in_the_browser(live: Live, context: Browser
         field.press_sequentially(text)
         expect(field).to_have_value(text)
         field.press("Tab")
-        expect(complaint).to_contain_text(says)
+        expect(complaint).to_contain_text(expected)
     field.fill("900.100.001-00")
     expect(field).to_have_value("900.100.001-00")  # and not half a CNPJ, 90.010.000/100
     field.press("Tab")
@@ -341,17 +341,17 @@ def test_the_statement_s_chart_scrolls_on_phones_alone(live: Live, context: Brow
     page = live.sign_in(context, people.MANAGER)
     live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
     page.goto("/app/extrato")
-    hidden, beside = {}, {}
+    hidden, outside = {}, {}
     for width in (800, 960, 1100, 1184, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         hidden[width] = page.locator(".chart .scroll").first.evaluate(
             "chart => chart.scrollWidth - chart.clientWidth"
         )
-        beside[width] = page.locator(".aside").evaluate(
+        outside[width] = page.locator(".aside").evaluate(
             "both => both.children[0].offsetTop == both.children[1].offsetTop"
         )
     assert not any(hidden.values()), hidden
-    assert beside == {800: False, 960: False, 1100: False, 1184: True, 1280: True}
+    assert outside == {800: False, 960: False, 1100: False, 1184: True, 1280: True}
 
 
 def test_an_operator_gives_credits_once(live: Live, context: BrowserContext) -> None:
@@ -392,10 +392,10 @@ def test_the_status_is_public(live: Live, context: BrowserContext) -> None:
     incident = page.get_by_role("listitem").filter(has_text="Certidão estadual (MG e SP)")
     expect(incident).to_have_count(1)
     # Soon after midnight, the failures of the last half hour are yesterday's.
-    told = re.compile(
+    label = re.compile(
         "Últimos 90 dias: sem falhas em (71 dias; com falhas em 8|70 dias; com falhas em 9) dias"
     )
-    expect(page.get_by_role("img", name=told).first).to_be_visible()
+    expect(page.get_by_role("img", name=label).first).to_be_visible()
 
 
 def test_without_javascript(live: Live) -> None:

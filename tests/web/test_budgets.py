@@ -138,10 +138,10 @@ def test_people_see_the_budgets_of_their_own_batches(house: Service, who: Client
 
 
 def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Client) -> None:
-    told = Counter[str]()
+    counts = Counter[str]()
 
     def count(kind: str, more: int) -> None:
-        told[kind] += more
+        counts[kind] += more
 
     # Each node counts them, whichever node wrote them.
     events = EventCounter(house.desk.budgets, count)
@@ -152,7 +152,7 @@ def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Clie
     assert _refusals(house) == before + 2
     for _ in range(2):
         house.run(events.poll())
-    assert told == {"teto.aviso": 1, "teto.atingido": 1}
+    assert counts == {"teto.aviso": 1, "teto.atingido": 1}
     # Two nodes commit at once, and the smaller number appears later.
     last = house.run(house.desk.budgets.last_event())
     for number in (last + 2, last + 1):
@@ -163,7 +163,7 @@ def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Clie
         house.run(events.poll())
     for _ in range(3):
         house.run(events.poll())
-    assert told["chave.nova"] == 2
+    assert counts["chave.nova"] == 2
 
 
 def _refusals(house: Service) -> float:

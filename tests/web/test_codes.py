@@ -114,10 +114,10 @@ async def shown(
             await asyncio.sleep(0.01)
             answer = await ask()
         if step.take:
-            told = answer.json
+            value = answer.json
             for name, at in re.findall(r"\.(\w+)(?:\[(-?\d+)\])?", step.take):
-                told = told[name][int(at)] if at else told[name]
-            taken = told
+                value = value[name][int(at)] if at else value[name]
+            taken = value
         last = [(answer, sent)]
     for other in running:
         other.cancel()

@@ -204,9 +204,9 @@ URL = "https://balcao.test/consultas/v2/sintegra/90010001000100?uf=SP"
 
 
 def test_snippets_have_the_address_and_no_key() -> None:
-    told = dict(of_request(URL))
-    assert set(told) == {"curl", "Python", "PHP", "C#", "Node", "Delphi"}
-    for text in told.values():
+    snippets = dict(of_request(URL))
+    assert set(snippets) == {"curl", "Python", "PHP", "C#", "Node", "Delphi"}
+    for text in snippets.values():
         assert text.count(URL) == 1
         assert "x-api-key" in text
         assert "BALCAO_KEY" in text

@@ -71,10 +71,10 @@ def test_each_register_by_its_button(house: Service, browser: Browser, mine: Cli
         before = spent(house, mine)
         answer = press(browser, GOOD, of_form(answer, slug)[0])
         assert spent(house, mine) == before + costs
-    told = lines(answer)
-    assert told["Certidão federal"].startswith("CND BCF6.24B5.98D7.4E50")
-    assert told["Certidão estadual SP"].startswith("Certidão negativa")
-    assert told["Inscrições estaduais SP"].startswith("1 inscrição ativa em SP")
+    shown = lines(answer)
+    assert shown["Certidão federal"].startswith("CND BCF6.24B5.98D7.4E50")
+    assert shown["Certidão estadual SP"].startswith("Certidão negativa")
+    assert shown["Inscrições estaduais SP"].startswith("1 inscrição ativa em SP")
     assert answer.tree.xpath("//a[starts-with(@href, '/app/comprovantes/')]")
     assert re.search(r"15/02/2027.*faltam \d+ dias", answer.words)
     # A certificate in force can be renewed from the source.
@@ -132,7 +132,7 @@ def test_everything_missing_at_once(house: Service, browser: Browser, mine: Clie
     assert spent(house, mine) == 1 + 6
     answer = browser.get(address(ZONE))
     assert of_all(answer) == ("", "")
-    assert not any("nada ainda" in told for told in lines(answer).values())
+    assert not any("nada ainda" in shown for shown in lines(answer).values())
     # Pressed again on the outdated page, nothing is missing.
     press(browser, ZONE, "falta.6")
     assert spent(house, mine) == 7
@@ -179,10 +179,10 @@ def test_failures_cost_nothing_and_can_be_repeated(
         value, _ = of_form(browser.get(address(cnpj)), "certidao-federal")
         for _ in range(2):
             answer = press(browser, cnpj, value)
-            told = lines(answer)["Certidão federal"]
-            assert "A última tentativa, agora" in told
-            assert word in told
-            assert "sem custo" in told
+            shown = lines(answer)["Certidão federal"]
+            assert "A última tentativa, agora" in shown
+            assert word in shown
+            assert "sem custo" in shown
         assert of_all(answer)[1].startswith("Consultar o que falta")
     assert len(answer.tree.xpath("//ol[@class='timeline']/li")) == 2
     assert spent(house, mine) == 0

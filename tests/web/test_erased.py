@@ -34,10 +34,10 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
             assert page.status == 200
             assert "O resultado não está mais guardado" in page.text
             assert "apagado" in page.text
-            told = browser.get(f"/app/historico/{number}")
-            assert told.status == 200
-            assert "apagado" in told.text
-            assert result not in told.text, "there is nothing to be shown there"
+            page = browser.get(f"/app/historico/{number}")
+            assert page.status == 200
+            assert "apagado" in page.text
+            assert result not in page.text, "there is nothing to be shown there"
             assert browser.get(f"{form}?de={number}").status == 200
         for address in ("/app/historico", "/app/historico.csv", "/app/extrato"):
             shown = browser.get(address)

@@ -30,9 +30,9 @@ def test_the_front_page_has_links(house: Service) -> None:
 def test_programs_get_the_addresses_as_json(house: Service) -> None:
     answer = house.request("GET", "/", None)
     assert answer.headers["content-type"] == "application/json"
-    told = json.loads(answer.body)
+    addresses = json.loads(answer.body)
     for name in ("openapi", "documentacao", "situacao"):
-        path = told[name].partition("://")[2].partition("/")[2]
+        path = addresses[name].partition("://")[2].partition("/")[2]
         assert house.request("GET", f"/{path}", None).status == 200
 
 

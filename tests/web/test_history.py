@@ -211,8 +211,8 @@ def test_active_filters_are_listed_while_collapsed(house: Service, many: Any) ->
     summary = answer.tree.xpath("//details[contains(@class, 'filtering')]/summary")[
         0
     ].text_content()
-    for told in ("“padaria”", "“Com inscrição ativa”", "nossa cópia do mês", "Pessoa", "aplicação"):
-        assert told in summary
+    for text in ("“padaria”", "“Com inscrição ativa”", "nossa cópia do mês", "Pessoa", "aplicação"):
+        assert text in summary
 
 
 def test_rows_show_subject_and_outcome(house: Service) -> None:
@@ -343,8 +343,8 @@ def test_unknown_filters_are_reported(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
     answer = browser.get("/app/historico?origem=lua&operacao=nada&chave=999999")
-    told = "Filtro desconhecido, deixado de lado: operação, chave e origem."
-    assert (answer.status, told in answer.words) == (200, True)
+    text = "Filtro desconhecido, deixado de lado: operação, chave e origem."
+    assert (answer.status, text in answer.words) == (200, True)
     assert len(listed(answer)) == len(found) - 1
     assert "Filtro desconhecido" not in browser.get("/app/historico?origem=cache").words
 

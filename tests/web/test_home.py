@@ -66,10 +66,10 @@ def test_a_manager_sees_balance_month_and_requests(house: Service) -> None:
     asked = [house.get(federal_of(CNPJ), who).json["request_id"] for _ in range(2)]
     answer = signed_in(house, who).get("/app")
     assert answer.status == 200
-    told = stats(answer)
-    assert told["Disponíveis"] == "99.997 créditos"  # 2 from the source, 1 cached
-    assert "Saldo" not in told  # equal, while nothing is held
-    assert told["Usados neste mês"] == "3 créditos"
+    texts = stats(answer)
+    assert texts["Disponíveis"] == "99.997 créditos"  # 2 from the source, 1 cached
+    assert "Saldo" not in texts  # equal, while nothing is held
+    assert texts["Usados neste mês"] == "3 créditos"
     assert answer.tree.xpath("//svg[contains(@class, 'days')]")
     links = answer.tree.xpath("//table//th/a/@href")
     assert links == [f"/app/consultas/resultado/{number}" for number in reversed(asked)]
@@ -112,9 +112,9 @@ def test_credits_that_are_held_make_balance_and_available_differ(house: Service)
     who, now = house.account("reserva"), system_now_ms()
     hold = Hold(who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 4, now)
     assert house.desk.commit_now([hold]) is None
-    told = stats(signed_in(house, who).get("/app"))
-    assert (told["Saldo"], told["Disponíveis"]) == ("100.000 créditos", "99.996 créditos")
-    assert told["Reservados agora"].startswith("4 ")
+    texts = stats(signed_in(house, who).get("/app"))
+    assert (texts["Saldo"], texts["Disponíveis"]) == ("100.000 créditos", "99.996 créditos")
+    assert texts["Reservados agora"].startswith("4 ")
     void = Settle(who.account_id, hold.request_id, 0, "error", None, now)
     assert house.desk.commit_now([void]) is None
 
@@ -141,10 +141,10 @@ def test_certificates_that_expire_within_a_week(house: Service) -> None:
         assert house.desk.commit_now([trace]) is None
     page = signed_in(house, who).get("/app")
     (panel,) = page.tree.xpath("//section[.//h2[contains(., 'vencem em até 7 dias')]]")
-    told = [" ".join(each.text_content().split()) for each in panel.xpath(".//li")]
-    assert ["EMPRESA 4" in told[0], "vence hoje" in told[0]] == [True, True]
-    assert ["EMPRESA 3" in told[1], "faltam 7 dias" in told[1]] == [True, True]
-    assert len(told) == 2
+    texts = [" ".join(each.text_content().split()) for each in panel.xpath(".//li")]
+    assert ["EMPRESA 4" in texts[0], "vence hoje" in texts[0]] == [True, True]
+    assert ["EMPRESA 3" in texts[1], "faltam 7 dias" in texts[1]] == [True, True]
+    assert len(texts) == 2
     assert "vencem em até" not in colleague.get("/app").words  # another person's
 
 

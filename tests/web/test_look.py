@@ -110,7 +110,7 @@ def test_pages_obey_the_security_policy() -> None:
     names = re.findall(r'\sid="([^"]+)"', page)
     assert len(names) == len(set(names))
     described = {
-        name for told in re.findall(r'aria-describedby="([^"]+)"', page) for name in told.split()
+        name for ids in re.findall(r'aria-describedby="([^"]+)"', page) for name in ids.split()
     }
     assert described <= set(names)
 

@@ -265,15 +265,15 @@ def test_slow_lookups_have_a_waiting_page(
     async def story() -> tuple[PageResponse, PageResponse, PageResponse]:
         asked = await browser.send("POST", FEDERAL, fields, headers)
         meanwhile = await browser.send("GET", waiting, None, {})
-        soon = await browser.send("GET", waiting, None, script)
+        early = await browser.send("GET", waiting, None, script)
         await house.until(lambda: bool(house.charges()))
-        return asked, meanwhile, soon
+        return asked, meanwhile, early
 
-    asked, meanwhile, soon = house.run(story())
+    asked, meanwhile, early = house.run(story())
     assert (asked.status, asked.location) == (303, waiting)
     assert meanwhile.tree.xpath("//meta[@http-equiv='refresh']/@content") == ["3"]
     assert meanwhile.tree.xpath("//@hx-get") == [waiting]
-    assert soon.status == 204
+    assert early.status == 204
     afterwards = browser.get(waiting)
     assert afterwards.status == 303
     assert browser.get(afterwards.location).status == 200
@@ -429,10 +429,10 @@ def test_errors_are_shown_at_their_fields(
     fields: Mapping[str, str],
     at: tuple[str, str],
 ) -> None:
-    field, says = at
+    field, message = at
     answer = browser.post(path, {**fields, "form_id": "errors-0123456789"})
     assert answer.status == 422
-    assert says in error_at(answer, field)
+    assert message in error_at(answer, field)
     assert answer.tree.xpath("//*[@autofocus]/@name") == [field]
     assert answer.tree.findtext(".//title").startswith("Erro: ")
     for name, value in fields.items():
@@ -502,11 +502,11 @@ def test_text_that_is_no_document_is_explained(
     fields: Mapping[str, str],
     expected: tuple[str, Sequence[str]],
 ) -> None:
-    says, links = expected
+    message, links = expected
     field = "cpf" if path == RURAL or fields.get("quem") == "cpf" else "cnpj"
     answer = browser.post(path, {**fields, "form_id": "no-such-0123456789"})
     assert answer.status == 422
-    assert says in error_at(answer, field)
+    assert message in error_at(answer, field)
     assert answer.tree.xpath(f"//p[@id='{field}-error']/a/@href") == links
     # A field is one line; the rest of the pasted text is kept.
     assert answer.field(field) == fields[field]

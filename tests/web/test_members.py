@@ -174,9 +174,9 @@ def test_users_of_other_accounts_are_not_found(house: Service, who: Client) -> N
     numbers = (stranger.user.user_id, operator.user.user_id, 999_999, "x", "9" * 40)
     for number in numbers:
         assert manager.get(f"{PATH}/{number}").status == 404
-        for deed in ("", "/suspender", "/retomar", "/link"):
-            fields = {"nome": "X", "papel": "manager", "form_id": f"{number}{deed}"}
-            assert manager.post(f"{PATH}/{number}{deed}", fields).status == 404
+        for action in ("", "/suspender", "/retomar", "/link"):
+            fields = {"nome": "X", "papel": "manager", "form_id": f"{number}{action}"}
+            assert manager.post(f"{PATH}/{number}{action}", fields).status == 404
     assert stranger.get("/app").status == 200
 
 
@@ -189,7 +189,7 @@ def test_no_token_and_no_e_mail_is_logged(house: Service, who: Client) -> None:
     assert b"sigilo@" not in bytes(house.logged)
     log = house.desk.people.audit(10, account_id=who.account_id)
     assert {"user.create", "user.link"} <= {entry.action for entry in log}
-    told = " ".join(entry.target + entry.detail for entry in log)
-    assert token not in told
-    assert "sigilo" not in told
+    texts = " ".join(entry.target + entry.detail for entry in log)
+    assert token not in texts
+    assert "sigilo" not in texts
     assert system_now_ms() >= log[0].at_ms

@@ -53,11 +53,11 @@ def test_the_sheet_has_the_month_s_figures(house: Service, who: Client) -> None:
         assert each in words, each
     workbook = browser.get(f"/app/extrato/{MONTH}/planilha.xlsx").content
     assert cells(workbook, 4)[1][0] == "Suframa: 1 por consulta concluída"
-    told = {row[0]: row[1] for row in cells(workbook, 1)}
-    assert told["Saldo no início, em créditos"] == 99
-    assert told["Saldo no fim, em créditos"] == 123
-    assert told["Lançamentos"] == 3
-    digest = told["SHA-256 dos lançamentos"]
+    summary = {row[0]: row[1] for row in cells(workbook, 1)}
+    assert summary["Saldo no início, em créditos"] == 99
+    assert summary["Saldo no fim, em créditos"] == 123
+    assert summary["Lançamentos"] == 3
+    digest = summary["SHA-256 dos lançamentos"]
     assert str(digest) in answer.words
     # It is the ledger's, and was stored.
     totals, number = house.desk.totals, who.account_id

@@ -114,10 +114,10 @@ def test_subjects_by_uf_show_lines_in_trouble(house: Service, operator: Browser)
     tiles = page.tree.xpath(
         "//*[@aria-label='Inscrições estaduais: situação por UF']//*[name()='g']"
     )
-    told = {tile.findtext("{*}title") or tile[0].text: tile.get("class") for tile in tiles}
-    assert told["SP: Operacional"] == "good"
-    assert told["MG: Fora do ar"] == "bad"
-    assert told["BA: Sem consultas recentes"] == "neutral"
+    found = {tile.findtext("{*}title") or tile[0].text: tile.get("class") for tile in tiles}
+    assert found["SP: Operacional"] == "good"
+    assert found["MG: Fora do ar"] == "bad"
+    assert found["BA: Sem consultas recentes"] == "neutral"
 
 
 def test_both_modes_are_separate(house: Service, operator: Browser) -> None:
@@ -125,9 +125,9 @@ def test_both_modes_are_separate(house: Service, operator: Browser) -> None:
     assert house.get(federal_of(DOWN)).status == 503
     live, sandbox = operator.get(SOURCES), operator.get(f"{SOURCES}?ambiente=test")
     assert rows(live, "Certidão federal")[0][2] == "Sem consultas recentes"
-    told = rows(sandbox, "Certidão federal")
-    assert told
-    assert all(row[2] != "Sem consultas recentes" for row in told)
+    found = rows(sandbox, "Certidão federal")
+    assert found
+    assert all(row[2] != "Sem consultas recentes" for row in found)
     assert sandbox.tree.xpath("//nav[@aria-label='Ambiente']//a[@aria-current]/text()") == [
         "Sandbox"
     ]

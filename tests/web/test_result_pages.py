@@ -253,10 +253,10 @@ def test_personal_data_stays_out_of_addresses_and_events(house: Service, browser
         addresses += page.tree.xpath("//@href | //@action")
     browser.post(FEDERAL, by_cpf(FARMER, "31/02/1980", form_id="personal-error-0123"))
     house.front.request_log.flush()
-    told = " ".join(addresses) + house.logged.decode()
-    assert "app:consultar" in told
+    texts = " ".join(addresses) + house.logged.decode()
+    assert "app:consultar" in texts
     for secret in (FARMER, "900.100.001-00", "19800101", "01/01/1980", "1980-01-01"):
-        assert secret not in told
+        assert secret not in texts
 
 
 # ---- Content for each operation ----
@@ -311,10 +311,10 @@ def test_every_form_leads_to_its_result(
 
 def test_all_ufs_are_drawn(house: Service, browser: Browser) -> None:
     result = asked(browser, SINTEGRA, {"cnpj": SOME_UFS, "uf": "BR"})
-    told = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
-    assert len(told) == 27
-    assert "BA: não respondeu, e não foi cobrada" in told
-    assert "SP: 1 inscrição ativa" in told
+    texts = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
+    assert len(texts) == 27
+    assert "BA: não respondeu, e não foi cobrada" in texts
+    assert "SP: 1 inscrição ativa" in texts
     assert "nas 24 UFs que responderam" in verdict(result)
     assert "Sem resposta, e sem custo: BA, MG, RS." in verdict(result)
     assert balance(house) == 100_000 - 24

@@ -289,8 +289,8 @@ def test_companies_for_a_batch(house: Service, browser: Browser, mine: Client) -
         return ["".join(c for c in line if c.isalnum()) for line in text.split()]
 
     assert listed(browser.post(batch, ticked)) == found[1:3]
-    everybody = {f"e_{each}": "1" for each in found} | {"quais": "todas"}
-    assert listed(browser.post(batch, everybody)) == found
+    all_of_them = {f"e_{each}": "1" for each in found} | {"quais": "todas"}
+    assert listed(browser.post(batch, all_of_them)) == found
     alone = search_for(browser, raiz=found[0][:8], uf="RJ", matriz="true")
     assert len(companies(alone)) == 1
     assert "Com todas" in response.words

@@ -231,8 +231,8 @@ def test_the_month_step() -> None:
 
 
 def test_the_sources_step() -> None:
-    nobody = ConfiguredSources((), dict.fromkeys(SUBJECTS, ()), {})
-    step = first_steps._sources(nobody)
+    nothing = ConfiguredSources((), dict.fromkeys(SUBJECTS, ()), {})
+    step = first_steps._sources(nothing)
     assert not step.done
     assert step.note.startswith("0 de 6 operações")
 

@@ -56,7 +56,7 @@ class ConfiguredSources:
         )
 
 
-def _look(settings: Settings) -> ConfiguredSources:
+def _read(settings: Settings) -> ConfiguredSources:
     seen = Inventory(settings, datetime.now(UTC), _why)
     sources = {subject: tuple(seen.sources(subject)) for subject in SUBJECTS}
     found: dict[str, tuple[ListedSource, list[Subject]]] = {}
@@ -76,8 +76,8 @@ def _why(error: Exception) -> str:
     return f"o mês não pode ser lido ({type(error).__name__}): balcao doctor diz por quê"
 
 
-async def _looked(tools: Tools) -> ConfiguredSources:
-    return await asyncio.to_thread(_look, tools.settings)
+async def _read_in_thread(tools: Tools) -> ConfiguredSources:
+    return await asyncio.to_thread(_read, tools.settings)
 
 
-CONFIGURED: Cached[ConfiguredSources] = Cached(_looked, CACHED_MS)
+CONFIGURED: Cached[ConfiguredSources] = Cached(_read_in_thread, CACHED_MS)

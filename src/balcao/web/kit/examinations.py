@@ -31,8 +31,8 @@ class Examination:
 class Examinations:
     """The examinations of one process. `look` is slow and is called in a thread."""
 
-    def __init__(self, look: Callable[[], Sequence[Finding]]) -> None:
-        self._look = look
+    def __init__(self, examine: Callable[[], Sequence[Finding]]) -> None:
+        self._examine = examine
         self._under_way: asyncio.Task[None] | None = None
         self.last: Examination | None = None
         self.since_ms: int | None = None  # None: none is under way
@@ -47,7 +47,7 @@ class Examinations:
     async def _run(self, now_ms: int) -> None:
         begun = time.perf_counter()
         try:
-            findings = await asyncio.to_thread(self._look)
+            findings = await asyncio.to_thread(self._examine)
         except Exception as error:
             log.exception("examination.bug")
             text = f"a verificação parou ({type(error).__name__}); balcao doctor diz mais"

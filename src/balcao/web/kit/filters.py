@@ -27,7 +27,7 @@ _PROBLEMS: Mapping[str, str] = {
 }
 _CUT = "A última data ainda não chegou: o período vai até hoje."
 
-_MARK_CHARACTERS_MAX = 64
+_TAG_CHARACTERS_MAX = 64
 
 _FILTERS: Mapping[str, str] = {
     "operacao": "operação",
@@ -100,7 +100,7 @@ def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Charge
         operation=operation if operation in vocabulary.SHORT else None,
         key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
-        client="" if fields.get("cliente") == NONE else mark(fields, "cliente"),
+        client="" if fields.get("cliente") == NONE else tag(fields, "cliente"),
         user=_user(fields.get("pessoa", "")),
         uf=_uf(fields.get("uf", "")),
     )
@@ -119,9 +119,9 @@ def _uf(text: str) -> str | None:
     return text if text in UFS or text == ALL_UFS else None
 
 
-def mark(fields: Mapping[str, str], name: str) -> str | None:
+def tag(fields: Mapping[str, str], name: str) -> str | None:
     """Return the tag `cliente` or `referencia`; None for a CPF, which must not be in an address."""
-    text = fields.get(name, "").strip()[:_MARK_CHARACTERS_MAX]
+    text = fields.get(name, "").strip()[:_TAG_CHARACTERS_MAX]
     try:
         Cpf.parse(text)
     except InvalidCpf:

@@ -92,11 +92,11 @@ class _Reader:
 
     async def until(self, mark: bytes, bytes_max: int) -> bytes:
         """Read up to the mark and drop the mark. Raises `RequestTooLarge`."""
-        looked = 0
-        while (at := self._held.find(mark, looked)) < 0:
+        searched = 0
+        while (at := self._held.find(mark, searched)) < 0:
             if len(self._held) > bytes_max + len(mark):
                 raise RequestTooLarge(body_bytes_max=bytes_max)
-            looked = max(0, len(self._held) - len(mark) + 1)
+            searched = max(0, len(self._held) - len(mark) + 1)
             await self._more()
         if at > bytes_max:
             raise RequestTooLarge(body_bytes_max=bytes_max)

@@ -20,7 +20,7 @@ from balcao.web.pages.batches import words
 
 SHOWN = 50
 # Number of invalid rows that are read to count each kind and name its lines.
-_LOOKED_AT = 1_000
+_INVALID_READ_MAX = 1_000
 _LINES_NAMED = 5
 
 
@@ -138,7 +138,7 @@ async def summary(context: PageContext, batch: StoredBatch) -> Sequence[str]:
     if not invalid:
         return texts
     rows = await context.tools.batches.rows(
-        context.account.account_id, batch.batch_id, limit=_LOOKED_AT, state="invalida"
+        context.account.account_id, batch.batch_id, limit=_INVALID_READ_MAX, state="invalida"
     )
     lines: dict[str, list[int]] = defaultdict(list)
     for row in rows:

@@ -102,8 +102,8 @@ async def show(context: PageContext) -> Response:
     if context.request.path_params["cnpj"] != cnpj.text:
         return context.redirect(f"{PATH}/{cnpj.text}")
     now = context.now_ms()
-    looking = [(COMPANIES_LIMIT, str(context.person.user.user_id))]
-    if wait := context.tools.throttle.wait_seconds(looking, now):
+    tries = [(COMPANIES_LIMIT, str(context.person.user.user_id))]
+    if wait := context.tools.throttle.wait_seconds(tries, now):
         response = context.problem(
             429,
             "Muitas páginas em pouco tempo",
@@ -142,7 +142,7 @@ async def ask(context: PageContext) -> Response:
         buttons = [button]
     refused = await _start_all(context, buttons)
     if refused is not None:
-        return await _again(context, cnpj, buttons, refused)
+        return await _page_with_error(context, cnpj, buttons, refused)
     return context.redirect(f"{PATH}/{cnpj.text}", **({"uf": also} if also else {}))
 
 
@@ -188,7 +188,7 @@ async def _looked_up(context: PageContext, button: LookupButton) -> None:
     context.report("app:consultar", reply, caller.account_id, time.perf_counter() - started)
 
 
-async def _again(
+async def _page_with_error(
     context: PageContext, cnpj: Cnpj, buttons: Sequence[LookupButton], error: BalcaoError
 ) -> Response:
     """Return the page with a notice about the error."""

@@ -171,7 +171,7 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
         name,
         fields.get("erros") == "1",
         fields.get(CHARGED) == "1",
-        filters.mark(fields, "referencia"),
+        filters.tag(fields, "referencia"),
         cnpj,
         fields.get("antes") or None,
         complaint,

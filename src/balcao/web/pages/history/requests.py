@@ -100,12 +100,12 @@ def names_of(context: PageContext, account_id: int) -> Names:
 
 def names_in(desk: Desk, account_id: int) -> Names:
     """Return the names of an account, outside a request."""
-    seated = {seat.user_id for seat in desk.seats.within(account_id)}
+    members = {seat.user_id for seat in desk.seats.within(account_id)}
     users: dict[int, str] = {}
     others: dict[int, str] = {}
     for user in (*desk.people.users(None), *desk.people.users(account_id)):
-        is_here = user.account_id == account_id or user.user_id in seated
-        (users if is_here else others)[user.user_id] = user.name
+        is_member = user.account_id == account_id or user.user_id in members
+        (users if is_member else others)[user.user_id] = user.name
     return Names(names_of_keys(desk.keys(account_id)), users, others)
 
 

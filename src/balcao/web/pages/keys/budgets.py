@@ -86,7 +86,7 @@ class NewBudgetForm(BudgetForm):
 # The fields that can show an error.
 _FIELDS = {field.alias for field in NewBudgetForm.model_fields.values()}
 
-_OF_FACE = (
+_ONLY_DAILY_BUDGET = (
     "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou revogue a"
     " chave."
 )
@@ -180,7 +180,7 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
     except BudgetOfItsOwner:
-        return _one(context, account, base, 422, alert=_OF_FACE)
+        return _one(context, account, base, 422, alert=_ONLY_DAILY_BUDGET)
     except InvalidInput as wrong:
         return _one(context, account, base, 422, **_refusal(wrong))
     return context.redirect(f"{base}/orcamentos", feito="mudado")
@@ -195,7 +195,7 @@ async def remove(context: PageContext, account: Account, base: str) -> Response:
     try:
         await desk.budgets.end(account.account_id, now.budget.number, signed, context.now_ms())
     except BudgetOfItsOwner:
-        return _one(context, account, base, 422, alert=_OF_FACE)
+        return _one(context, account, base, 422, alert=_ONLY_DAILY_BUDGET)
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
     return context.redirect(f"{base}/orcamentos", feito="removido")

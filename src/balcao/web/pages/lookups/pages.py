@@ -65,7 +65,7 @@ _PRICED = b"balcao-priced"
 # A person's own result this recent is offered before another lookup is paid.
 _JUST_NOW_MS = 600_000
 
-_COMPANIES_BESIDE = 5
+_COMPANIES_SHOWN = 5
 
 _JUST_NOW_MAX = 5  # the same document may have been looked up in several UFs
 
@@ -123,7 +123,7 @@ async def ask(context: PageContext) -> Response:
     except CertificatesNotEnabled:
         return outside_the_plan(context)
     except (CallerError, Overloaded, StorageFailed) as error:
-        return await _again(context, form, typed, error)
+        return await _form_with_error(context, form, typed, error)
 
 
 async def wait(context: PageContext) -> Response:
@@ -137,7 +137,7 @@ async def wait(context: PageContext) -> Response:
     if running or (attempt is not None and attempt.state == "running"):
         return Response(status_code=204) if context.is_fragment else _waiting(context, form)
     if context.is_fragment:  # the page has the outcome
-        return _redirect(context, _here(context))
+        return _redirect(context, _current_address(context))
     refused = context.tools.running_lookups.refusal(context.account.account_id, number)
     if refused is not None:
         return _refused(context, form, refused)
@@ -154,10 +154,10 @@ def _waiting(context: PageContext, form: LookupForm | None) -> Response:
         lines = tools.health.lines(context.account.mode, tools.now_ms())
         usual = usual_ms(lines, form.subject)
     shown = None if usual is None else seconds(usual)
-    return context.page("aguarde.html", form=form, usual=shown, here=_here(context))
+    return context.page("aguarde.html", form=form, usual=shown, here=_current_address(context))
 
 
-def _here(context: PageContext) -> str:
+def _current_address(context: PageContext) -> str:
     url = context.request.url
     return f"{url.path}?{url.query}"
 
@@ -299,8 +299,8 @@ async def _price(
     except CallerError:
         return in_general, None
     tools = context.tools
-    looking = [(PRICES_LIMIT, str(context.person.user.user_id))]
-    if tools.throttle.wait_seconds(looking, tools.now_ms()):
+    tries = [(PRICES_LIMIT, str(context.person.user.user_id))]
+    if tools.throttle.wait_seconds(tries, tools.now_ms()):
         return in_general, None
     caller = context.person.caller()
     quoted = await quote(asked, caller, tools.parts)
@@ -349,7 +349,7 @@ def _from_earlier(context: PageContext, form: LookupForm) -> Mapping[str, str]:
     return typed
 
 
-async def _again(
+async def _form_with_error(
     context: PageContext, form: LookupForm, typed: Mapping[str, str], error: BalcaoError
 ) -> Response:
     """Return the form again, filled in, with advice about the error."""
@@ -385,7 +385,7 @@ async def _page(
         outcome=outcome,
         focus=form.focus(typed) if complaint is None else complaint.field,
         errors={} if complaint is None else {complaint.field: complaint.text},
-        companies=await recent_companies(context, _COMPANIES_BESIDE)
+        companies=await recent_companies(context, _COMPANIES_SHOWN)
         if "cnpj" in form.fields
         else (),
         **await form_values(context, form, typed),

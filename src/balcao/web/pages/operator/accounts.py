@@ -155,7 +155,7 @@ async def create(context: PageContext) -> Response:
     )
 
 
-def _then(signed: Signature, step: str) -> Signature:
+def _step_signature(signed: Signature, step: str) -> Signature:
     """Return the form's signature for another of its actions, each of which is done once."""
     return Signature(signed.channel, signed.user_id, f"{signed.form_id}.{step}")
 
@@ -165,7 +165,7 @@ async def _first_credits(
 ) -> None:
     if typed.credits:
         now, reason = context.now_ms(), "créditos iniciais"
-        changes = top_up(account, typed.credits, reason, _then(signed, "c"), now)
+        changes = top_up(account, typed.credits, reason, _step_signature(signed, "c"), now)
         refusal = await context.desk.commit(changes)
         assert refusal is None or isinstance(refusal, DoneBefore), refusal
 
@@ -178,7 +178,7 @@ async def _first_person(
     base = f"{ACCOUNTS}/{account.account_id}/usuarios"
     people, now = context.desk.people, context.now_ms()
     try:
-        user = await people.add_user(new, _then(signed, "p"), now)
+        user = await people.add_user(new, _step_signature(signed, "p"), now)
     except FormDone:
         return None
     except EmailTaken:
