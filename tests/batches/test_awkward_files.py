@@ -102,7 +102,7 @@ def test_a_title_above_names_is_skipped(tmp_path: Path) -> None:
     assert outcomes(saved(tmp_path, text)) == [f"3 {A}"]
 
 
-def test_names_narrower_than_one_row_stay_names(tmp_path: Path) -> None:
+def test_a_header_may_be_narrower_than_a_row(tmp_path: Path) -> None:
     path = saved(tmp_path, f"Empresa;Número\nFULANA;{A};\nSICRANA;{B};x\n")
     with open_table(path) as table:
         assert table.header == ("Empresa", "Número")

@@ -371,7 +371,7 @@ def test_a_manifest_of_other_types(filled: Shell, changes: dict[str, object]) ->
 
 
 @pytest.mark.parametrize("text", ['{"format": Infinity}', '{"format": 3, "a": ' + "[" * 8000])
-def test_a_manifest_that_is_hard_to_read(filled: Shell, text: str) -> None:
+def test_a_malformed_manifest(filled: Shell, text: str) -> None:
     other = rewritten(
         created(filled),
         lambda name, content: text.encode() if name == "manifest.json" else content,
@@ -465,7 +465,7 @@ def test_existing_data_are_moved_aside(filled: Shell) -> None:
     assert len(list(filled.home.receipts.glob("*/*"))) == 1
 
 
-def test_receipts_elsewhere_are_moved_aside_there(
+def test_receipts_elsewhere_are_moved_aside(
     filled: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "comprovantes"

@@ -124,11 +124,11 @@ def test_a_service_without_its_database_is_examined(
     replies = {"/livez": '{"status":"ok"}', "/readyz": error, "/metrics": error}
     patience: dict[str, float] = {}
 
-    def result(base: str, path: str, seconds: float, token: str = "") -> str:
+    def get_text(base: str, path: str, seconds: float, token: str = "") -> str:
         patience[path] = seconds
         return replies[path]
 
-    monkeypatch.setattr(checks_service, "_get_text", result)
+    monkeypatch.setattr(checks_service, "_get_text", get_text)
     shell("account create acme --plan pre_pago")
     seen = found(shell, code=1)
     assert seen["serviço"] == ("fail", "não está pronto: fora do ar")

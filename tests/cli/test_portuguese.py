@@ -124,7 +124,7 @@ def test_untranslated_messages_are_unchanged() -> None:
         (OSError(errno.EXDEV, "Invalid link"), "Invalid link"),
     ],
 )
-def test_expected_failures_are_one_sentence(error: Exception, expected: str) -> None:
+def test_expected_failures_have_a_message(error: Exception, expected: str) -> None:
     assert expected in (explain(error) or "")
 
 

@@ -248,7 +248,7 @@ def test_a_token_has_256_bits_and_a_digest_that_does_not_reveal_it() -> None:
     assert len(digests) == 100
 
 
-def test_the_first_operators_link_is_made_while_there_is_no_operator(shell: Shell) -> None:
+def test_the_first_operators_link_is_made_until_there_is_an_operator(shell: Shell) -> None:
     now = 1_790_000_000_000
     with shell.desk() as desk:
         token = first_operator_link(desk, now)

@@ -68,7 +68,7 @@ def test_lookup_price_and_idempotency(house: Service) -> None:
     assert answer["regra"] == "simples-nacional: 3 por consulta concluída"
 
 
-def test_what_is_refused_and_what_fails_costs_nothing(house: Service) -> None:
+def test_refusals_and_failures_cost_nothing(house: Service) -> None:
     before = house.purse()
     assert (
         house.get("/consultas/v2/simples-nacional/1").json["error_message"]["code"]

@@ -169,18 +169,18 @@ class BatchDesk:
                 self.context.now_ms(),
                 incoming.size_bytes,
             )
-            return await self._receive_measured(new, incoming)
+            return await self._create_measured(new, incoming)
 
-    async def _receive_measured(self, new: NewBatch, incoming: IncomingFile) -> StoredBatch:
+    async def _create_measured(self, new: NewBatch, incoming: IncomingFile) -> StoredBatch:
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(incoming.completing())
             except BaseException:
                 await self._stored.forget_pieces(new.batch_id)
                 raise
-            return await self._received(new)
+            return await self._create(new)
 
-    async def _received(self, new: NewBatch, also: CommitStep | None = None) -> StoredBatch:
+    async def _create(self, new: NewBatch, also: CommitStep | None = None) -> StoredBatch:
         job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
         made = await self._stored.receive(new, [job], also)
         if made.batch_id != new.batch_id:
@@ -215,9 +215,9 @@ class BatchDesk:
 
     async def show(self, account_id: int, batch_id: str) -> BatchInfo:
         """Return one of the account's batches."""
-        return await self.info(await self._one(account_id, batch_id))
+        return await self.info(await self._batch(account_id, batch_id))
 
-    async def of_account(
+    async def page(
         self,
         account_id: int,
         limit: int,
@@ -283,10 +283,10 @@ class BatchDesk:
         ended_ms = batch.created_ms if batch.ended_ms is None else batch.ended_ms
         erased_at_ms = ended_ms + self._keep_ms if batch.erased_ms is None else batch.erased_ms
         summary = summary_of(batch)
-        sources, seconds = self._asked(batch, summary)
+        sources, seconds = self._sources_and_seconds(batch, summary)
         return BatchInfo(batch, available, after, expected, erased_at_ms, summary, sources, seconds)
 
-    def _asked(
+    def _sources_and_seconds(
         self, batch: StoredBatch, summary: FileSummary | None
     ) -> tuple[Sequence[QuotedSource], int | None]:
         """Return the sources that may be called, and the expected seconds of the batch."""
@@ -336,7 +336,7 @@ class BatchDesk:
         job = Enqueue(RUN, batch_id, now_ms)
         if not await self._stored.confirm(batch_id, ceiling, now_ms, [job], also):
             raise BatchStateRefused(await self._state(batch_id))
-        return await self._one(account_id, batch_id)
+        return await self._batch(account_id, batch_id)
 
     async def pause(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """Start no more rows until the batch is resumed. Idempotent.
@@ -345,17 +345,17 @@ class BatchDesk:
         """
         batch = await self._with_data(account_id, batch_id)
         write_event = self.context.event("lote.pausado", batch, motivo="usuario")
-        noted = self._noted(signed, "batch.pause", batch)
+        audit = self._audit_step(signed, "batch.pause", batch)
 
         def also(connection: SqlConnection) -> None:
             write_event(connection)
-            noted(connection)
+            audit(connection)
 
         if not await self._stored.pause(batch_id, "usuario", event=also):
             state = await self._state(batch_id)
             if state != "pausado":
                 raise BatchStateRefused(state)
-        return await self._one(account_id, batch_id)
+        return await self._batch(account_id, batch_id)
 
     async def resume(
         self, account_id: int, batch_id: str, ceiling: int | None, signed: Signature
@@ -370,26 +370,26 @@ class BatchDesk:
             if batch.ceiling is not None and ceiling < batch.ceiling:
                 raise InvalidParameter("teto_creditos só pode aumentar o teto do lote.")
         now_ms = self.context.now_ms()
-        noted = self._noted(signed, "batch.resume", batch)
+        audit = self._audit_step(signed, "batch.resume", batch)
 
         def also(connection: SqlConnection) -> None:
             if ceiling is not None and ceiling != batch.ceiling:
                 raise_ceiling(connection, account_id, batch_id, ceiling, signed, now_ms)
-            noted(connection)
+            audit(connection)
 
         job = Enqueue(RUN, batch_id, now_ms)
         if not await self._stored.resume(batch_id, ceiling, [job], also):
             raise BatchStateRefused(await self._state(batch_id))
-        return await self._one(account_id, batch_id)
+        return await self._batch(account_id, batch_id)
 
     async def stop(self, account_id: int, batch_id: str, signed: Signature) -> StoredBatch:
         """End a batch: rows in progress finish, no others start. Raises `BatchStateRefused`."""
         batch = await self._with_data(account_id, batch_id)
         job = Enqueue(RUN, batch_id, self.context.now_ms())
-        noted = self._noted(signed, "batch.stop", batch)
-        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job], noted):
+        audit = self._audit_step(signed, "batch.stop", batch)
+        if batch.state != "encerrando" and not await self._stored.stop(batch_id, [job], audit):
             raise BatchStateRefused(await self._state(batch_id))
-        return await self._one(account_id, batch_id)
+        return await self._batch(account_id, batch_id)
 
     async def repeat(
         self,
@@ -428,21 +428,21 @@ class BatchDesk:
             self.context.now_ms(),
         )
         made = f"lote novo {new.batch_id}"
-        noted = self._noted(signed, "batch.repeat", batch, made)
+        audit = self._audit_step(signed, "batch.repeat", batch, made)
         async with self._admission.upload(caller.account_id, 0, key):
-            return await self._received(new, noted)
+            return await self._create(new, audit)
 
     async def delete(self, account_id: int, batch_id: str, signed: Signature) -> None:
         """Erase the batch's file and answers; its charges stay in the ledger.
 
         Raises `BatchStateRefused` before the batch has ended.
         """
-        batch = await self._one(account_id, batch_id)
+        batch = await self._batch(account_id, batch_id)
         if batch.state == "cotado":
             await self._stored.expire(batch_id, self.context.now_ms())
-        noted = self._noted(signed, "batch.erase", batch)
+        audit = self._audit_step(signed, "batch.erase", batch)
         if batch.erased_ms is None and not await self._stored.erase(
-            batch_id, self.context.now_ms(), noted
+            batch_id, self.context.now_ms(), audit
         ):
             raise BatchStateRefused(await self._state(batch_id))
 
@@ -452,7 +452,7 @@ class BatchDesk:
 
     # Helpers
 
-    def _noted(
+    def _audit_step(
         self, signed: Signature, action: Action, batch: StoredBatch, detail: str = ""
     ) -> CommitStep:
         """Return a step that writes an audit entry in the transaction of the action."""
@@ -461,14 +461,14 @@ class BatchDesk:
             connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail
         )
 
-    async def _one(self, account_id: int, batch_id: str) -> StoredBatch:
+    async def _batch(self, account_id: int, batch_id: str) -> StoredBatch:
         batch = await self._stored.batch(batch_id, account_id)
         if batch is None:
             raise BatchNotFound
         return batch
 
     async def _with_data(self, account_id: int, batch_id: str) -> StoredBatch:
-        batch = await self._one(account_id, batch_id)
+        batch = await self._batch(account_id, batch_id)
         if batch.erased_ms is not None:
             raise BatchErased
         return batch

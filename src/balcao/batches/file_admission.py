@@ -109,7 +109,7 @@ class FileAdmission:
         taken = await asyncio.to_thread(files.taken, account_id)
         repeated = await asyncio.to_thread(files.is_made, account_id, create_key)
         upload = IncomingFile(self, account_id, taken, create_key)
-        if not repeated and (over := limit_of_count(upload.limits, upload.kept())) is not None:
+        if not repeated and (over := limit_of_count(upload.limits, upload.usage())) is not None:
             raise self.refusal(over, upload)
         upload.check(announced_bytes)
         uploads = self.uploads.setdefault(account_id, _Uploads())
@@ -122,7 +122,7 @@ class FileAdmission:
             if not uploads.files:
                 self.uploads.pop(account_id, None)
 
-    def kept(self, account_id: int, taken: RoomTaken) -> FilesKept:
+    def usage(self, account_id: int, taken: RoomTaken) -> FilesKept:
         """Return the current use: the measured use plus the uploads in progress."""
         uploads = self.uploads.get(account_id, _Uploads())
         all_uploads = sum(each.size_bytes for each in self.uploads.values())
@@ -146,7 +146,7 @@ class FileAdmission:
             case "open":
                 return OpenBatchesCrowded()
             case "kept":
-                return FileSpaceUsed(upload.kept().own_bytes, upload.limits.kept_bytes)
+                return FileSpaceUsed(upload.usage().own_bytes, upload.limits.kept_bytes)
             case "all" | "disk":
                 return NoFileSpace()
 
@@ -206,9 +206,9 @@ class IncomingFile:
         self._taken = taken
         self._create_key = create_key
 
-    def kept(self) -> FilesKept:
+    def usage(self) -> FilesKept:
         """Return the current use, including this file."""
-        return self._admission.kept(self._account_id, self._taken)
+        return self._admission.usage(self._account_id, self._taken)
 
     def add(self, more_bytes: int) -> None:
         """Count received bytes. Raises as `FileAdmission.upload`."""
@@ -234,7 +234,7 @@ class IncomingFile:
         """Raise as `FileAdmission.upload` if so many more bytes are not allowed."""
         if self.size_bytes + more_bytes > self.limits.file_bytes:
             raise RequestTooLarge(body_bytes_max=self.limits.file_bytes)
-        over = limit_of_bytes(self.limits, self._admission.shared, self.kept(), more_bytes)
+        over = limit_of_bytes(self.limits, self._admission.shared, self.usage(), more_bytes)
         if over is not None:
             raise self._admission.refusal(over, self)
 

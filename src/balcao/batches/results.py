@@ -143,7 +143,7 @@ class Results:
                 form, file, written, rows, folder=folder, check_room=self._admission.check_disk
             )
 
-        return self._made(batch, write)
+        return self._written(batch, write)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
         """Yield each row with its answer; repeated rows have that of the first equal one."""
@@ -173,9 +173,9 @@ class Results:
             )
 
         async with self.slots.slot(batch.account_id):
-            return await asyncio.to_thread(self._made, batch, write)
+            return await asyncio.to_thread(self._written, batch, write)
 
-    def _made(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
+    def _written(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
         """Write a temporary file; delete it if that fails."""
         self._context.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with ExitStack() as stack:

@@ -68,14 +68,14 @@ class RowHooks(msgspec.Struct):
     state: RowState = "pendente"
 
     def on_hold(self, request_id: str, credits: int, at_ms: int) -> RowMoved:
-        return self._moved(request_id, "em_andamento", at_ms, credits=credits)
+        return self._change(request_id, "em_andamento", at_ms, credits=credits)
 
     def on_answer(self, reply: Reply, at_ms: int) -> RowMoved:
         self.state = end_of(reply.status, self.tries)
         answer = None
         if self.state != "pendente":
             answer = self.seal.answer(self.line, reply.body)
-        return self._moved(
+        return self._change(
             reply.request_id,
             self.state,
             at_ms,
@@ -85,13 +85,13 @@ class RowHooks(msgspec.Struct):
         )
 
     def on_release(self, request_id: str, at_ms: int) -> RowMoved:
-        return self._moved(request_id, "pendente", at_ms)
+        return self._change(request_id, "pendente", at_ms)
 
     def failed(self, request_id: str, code: str, at_ms: int, state: RowState = "falha") -> RowMoved:
         """Return the end of a row that is refused before its lookup."""
-        return self._moved(request_id, state, at_ms, code=code)
+        return self._change(request_id, state, at_ms, code=code)
 
-    def _moved(
+    def _change(
         self,
         request_id: str,
         state: RowState,
@@ -263,7 +263,7 @@ class BatchRunner:
             assert row.cells is not None
             parsed = current.columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
             if not isinstance(parsed, ValidRow):  # although it was valid when the file was read
-                await self._failed(hooks, request_id, parsed.code)
+                await self._fail_row(hooks, request_id, parsed.code)
                 return
             shared = current.shared(parsed.question)
             if shared is None:
@@ -286,11 +286,11 @@ class BatchRunner:
             if (reason := PAUSES.get(code)) is not None:
                 current.pause = reason, code, ceiling_message(error)
                 return
-            await self._failed(hooks, request_id, code)
+            await self._fail_row(hooks, request_id, code)
         except Exception:
             # Logged by its line: the row may contain personal data.
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
-            await self._failed(hooks, request_id, BalcaoError.code)
+            await self._fail_row(hooks, request_id, BalcaoError.code)
 
     async def _may_start(self, current: _TimeSlice, reader: AskingReader) -> bool:
         """Return whether a row that waited may still start: it may have waited for minutes.
@@ -333,7 +333,7 @@ class BatchRunner:
         now_ms = self._context.now_ms()
         return current.operation.answered_since(question, kept, confirmed_ms, now_ms) or question
 
-    async def _failed(self, hooks: RowHooks, request_id: str, code: str) -> None:
+    async def _fail_row(self, hooks: RowHooks, request_id: str, code: str) -> None:
         moved = hooks.failed(request_id, code, self._context.now_ms())
         try:
             await self._context.parts.desk.commit([moved])

@@ -146,7 +146,7 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
     from balcao.service.batching import batch_answer
 
     with _open(account) as (batches, owner):
-        found = _result(batches.desk.of_account(owner.account_id, 100))
+        found = _result(batches.desk.page(owner.account_id, 100))
         info = [_result(batches.desk.info(each)) for each in found]
     table = TextTable(
         [each.batch for each in info],

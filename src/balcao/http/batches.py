@@ -224,7 +224,7 @@ class BatchRoutes:
         limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
         before = id_cursor(parameters.text("cursor")) or "~"
         caller = _caller(request)
-        found = await self.batches.of_account(
+        found = await self.batches.page(
             caller.account_id, limit + 1, before=before, operations=caller.operations_seen
         )
         shown = found[:limit]

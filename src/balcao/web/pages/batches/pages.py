@@ -100,7 +100,7 @@ def view_of(batch: StoredBatch, names: Names) -> BatchView:
 async def show_all(context: PageContext) -> Response:
     """Show the list, newest first."""
     account_id, before = context.account.account_id, context.query("antes")
-    found = await context.tools.batches.of_account(
+    found = await context.tools.batches.page(
         account_id, SHOWN + 1, before=before or "~", user_id=context.person.own_only
     )
     return context.page(
@@ -118,7 +118,7 @@ async def show_all(context: PageContext) -> Response:
 async def latest_batches(context: PageContext, count: int) -> Sequence[BatchView]:
     """Return the newest batches that this person may see."""
     account_id = context.account.account_id
-    found = await context.tools.batches.of_account(
+    found = await context.tools.batches.page(
         account_id, count, before="~", user_id=context.person.own_only
     )
     return _views(context, account_id, found)
@@ -127,9 +127,7 @@ async def latest_batches(context: PageContext, count: int) -> Sequence[BatchView
 async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:
     """Show an operator the batches of an account, without their rows."""
     before = context.query("antes")
-    found = await context.tools.batches.of_account(
-        account.account_id, SHOWN + 1, before=before or "~"
-    )
+    found = await context.tools.batches.page(account.account_id, SHOWN + 1, before=before or "~")
     return context.page(
         "operador/lotes.html",
         account=account,
