@@ -104,7 +104,7 @@ def prove(operations: int, nodes: int) -> bool:
         account_id = desk.create_account(NewAccount("ana", "pre_pago", "live"), AT_MS).account_id
         key_id = desk.create_key(NewKey(account_id, "x", "x", b"x" * 32), AT_MS).key_id
         desk.commit_now([TopUp(account_id, 10**12, "carga", AT_MS)])
-        with desk.engine.in_place() as here:
+        with desk.engine.write_in_place() as here:
             for budget in _budgets(account_id, key_id, max(1, operations // 100)):
                 make_budget(here, budget, AT_THE_TERMINAL)
         began, done, kills, looks, above = time.monotonic(), 0, 0, 0, 0
@@ -250,7 +250,7 @@ def _compare(
     carry_over: Callable[[], object] = lambda: None,
 ) -> None:
     without, with_two = (_account(desk, name) for name in ("sem", "com"))
-    with desk.engine.in_place() as here:
+    with desk.engine.write_in_place() as here:
         for number, period in enumerate(("dia", "mes")):
             budget = Budget(
                 0, with_two[0], f"b{number}", "x", "chave", str(with_two[1]), period,  # type: ignore[arg-type]

@@ -76,7 +76,8 @@ def _one_sqlite() -> dict[str, float]:
                 numbers = _accounts(desk, accounts)
 
                 def write(lists: Sequence[Sequence[Change]], writer: object = writer) -> None:
-                    result = writer.patiently(Job(lists))  # type: ignore[attr-defined]
+                    commit = getattr(writer, "write", None) or writer.patiently  # type: ignore[attr-defined]
+                    result = commit(Job(lists))
                     assert not any(result), result
 
                 rows = ROWS if size > 1 else ROWS // 4
@@ -122,8 +123,9 @@ def _one_postgresql() -> dict[str, float]:
 
 def server_wal(desk: object) -> int:
     """Return the bytes of log written so far."""
-    here = desk.engine.here  # type: ignore[attr-defined]
-    return int(here.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()[0])
+    engine = desk.engine  # type: ignore[attr-defined]
+    connection = getattr(engine, "connection", None) or engine.here  # the name in older checkouts
+    return int(connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()[0])
 
 
 def _seconds_of(pid: int) -> float:

@@ -149,7 +149,7 @@ def run(count: int, *, postgresql: bool) -> None:
         fill(folder, database, count, 1)
         desk = place_at(database, home).open_desk(pepper=home.pepper())
         token = asyncio.run(prepare(desk, 1, count))
-        (totals,) = desk.engine.here.execute("SELECT count(*) FROM daily_total").fetchone()
+        (totals,) = desk.engine.connection.execute("SELECT count(*) FROM daily_total").fetchone()
         print(f"{totals:,} rows of totals")
         desk.close()
         more = {"database": database} if database else {}

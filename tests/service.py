@@ -85,7 +85,7 @@ class StandingClock(Clock):
     def __call__(self) -> int:
         return self.at_ms
 
-    def surely_past_ms(self) -> int:
+    def safe_past_ms(self) -> int:
         return self.at_ms
 
     def advance(self, *, seconds: float = 0, days: float = 0) -> None:
@@ -605,7 +605,7 @@ def open_service(
         log_format="json",
         **{
             "limits_pre_pago": Limits(per_minute=100_000, per_day=1_000_000),
-            "ballast_mb": 0,  # a test that fills no disk needs none
+            "disk_reserve_mb": 0,  # a test that fills no disk needs none
             "opendata_search": False,  # few search, and an index takes longer than all the rest
             **settings,
         },

@@ -17,7 +17,7 @@ def test_it_continues_when_the_systems_jumps() -> None:
     clocks.go_on(1_500)
     assert clock.now_ms() == before + 1_500, "even before anybody looks"
     clock.look(None)
-    assert clock.now_ms() == clock.surely_past_ms() == before + 1_500
+    assert clock.now_ms() == clock.safe_past_ms() == before + 1_500
     state = clock.state()
     assert (state.jump_ms, state.jumps, state.in_doubt, state.is_off) == (97 * HOUR, 1, True, False)
 
@@ -44,17 +44,17 @@ def test_after_days_of_sleep_nothing_has_surely_expired() -> None:
     before = clock.now_ms()
     clocks.go_on(97 * HOUR)
     assert clock.now_ms() == before + 97 * HOUR
-    assert clock.surely_past_ms() == before + DAY, "before anybody has looked"
+    assert clock.safe_past_ms() == before + DAY, "before anybody has looked"
     clock.look(None)
-    assert clock.surely_past_ms() == before
+    assert clock.safe_past_ms() == before
     assert clock.state().in_doubt
     clocks.go_on(HOUR)
     clock.look(None)
-    assert clock.surely_past_ms() == clocks.system
+    assert clock.safe_past_ms() == clocks.system
 
     clocks.go_on(-97 * HOUR)
     clock.look(None)
-    assert clock.now_ms() == clock.surely_past_ms() == clocks.system
+    assert clock.now_ms() == clock.safe_past_ms() == clocks.system
     assert not clock.state().in_doubt
 
 
@@ -63,7 +63,7 @@ def test_a_setback_is_reported_when_it_is_accepted() -> None:
     clock = clocks.clock()
     clocks.jump(-DAY)
     assert not clock.look(None)
-    assert clock.surely_past_ms() == clocks.system
+    assert clock.safe_past_ms() == clocks.system
     clocks.go_on(HOUR)
     assert clock.look(None), "what was counted a day ahead is to be forgotten"
     assert clock.now_ms() == clocks.system
@@ -83,7 +83,7 @@ def test_the_databases_clock_takes_precedence_over_the_systems(apart: int) -> No
     assert clock.now_ms() == clocks.system - apart
     state = clock.state()
     assert (state.system_ahead_ms, state.is_off, state.in_doubt) == (apart, True, False)
-    assert clock.surely_past_ms() == min(clocks.system, clocks.system - apart)
+    assert clock.safe_past_ms() == min(clocks.system, clocks.system - apart)
 
     clocks.jump(-apart)
     assert not clock.look(None), (

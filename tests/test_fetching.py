@@ -115,7 +115,7 @@ def test_measurements() -> None:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_it_can_be_disabled(tmp_path: Path, wanted: bool) -> None:
-    settings = Settings(home=tmp_path, opendata_fetch=wanted, ballast_mb=0)
+    settings = Settings(home=tmp_path, opendata_fetch=wanted, disk_reserve_mb=0)
     application = open_application(settings)
     try:
         assert ("fetch" in application.front.metrics.work()) is wanted

@@ -222,7 +222,7 @@ async def purge(desk: Desk, blobs: Blobs, before_ms: int, limit: int = 100) -> i
     count = await desk.purge_receipts(before_ms, limit, system_now_ms())
     kind = receipt_deletion_jobs(desk, blobs)
     worker = JobWorker(desk.jobs, [kind], system_now_ms)
-    while left := await desk.jobs.standing():  # whoever serves may be quicker
+    while left := await desk.jobs.counts():  # whoever serves may be quicker
         if any(each.error for each in left):
             raise StorageFailed("some bytes are still there")
         await worker.poll(kind)

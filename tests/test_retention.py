@@ -197,9 +197,9 @@ def test_a_node_with_a_clock_years_ahead_deletes_nothing_of_others(
         cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", now, "cnpja"))])
         assert await keeper.purge_some() == 0
         await _swept_whole(keeper)
-        assert await desk.earlier(ana.account_id, "key", now) is not None
+        assert await desk.find_attempt(ana.account_id, "key", now) is not None
         assert len(await cache.read(["rural_producer:90010000100:SP"])) == 1
-        assert await desk.surely_past(now - 5) == now - 5
+        assert await desk.safe_past(now - 5) == now - 5
 
     try:
         asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""The data folder: where each file lives, its secret, and the lock that keeps servers apart."""
+"""The data folder: paths of its files, its secret, and the lock of the serving process."""
 
 import contextlib
 import fcntl
@@ -16,7 +16,7 @@ PEPPER_BYTES = 32
 
 
 def make_durable(path: Path) -> None:
-    """Names that were given in a folder, or a file's content, survive a power cut."""
+    """Sync a file's content, or the names in a folder, so that they survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -36,50 +36,50 @@ class Home:
         return self.path / "balcao.db"
 
     def cache(self, mode: Mode) -> Path:
-        """Cached answers; those of the sandbox are kept apart."""
+        """Return the file of cached answers of a mode."""
         return self.path / ("cache.db" if mode == "live" else "cache-sandbox.db")
 
     def opendata(self, mode: Mode) -> Path:
-        """The store of imported months."""
+        """Return the folder of imported months of a mode."""
         return self.path / "opendata" / ("live" if mode == "live" else "sandbox")
 
     @property
     def receipts(self) -> Path:
-        """Receipts' bytes, where they are not in a store elsewhere. Whoever opens it makes it."""
+        """Receipts' bytes, unless a store elsewhere is configured. Created when it is opened."""
         return self.path / "receipts"
 
     @property
     def exports(self) -> Path:
-        """Files of long lists while they are written; empty where nobody does."""
+        """Temporary files of exports while they are written."""
         return self.path / "exports"
 
     @property
     def batches(self) -> Path:
-        """Files of batches while they are read or written; empty where nobody does."""
+        """Temporary files of batches while they are read or written."""
         return self.path / "batches"
 
     @property
     def serving(self) -> Path:
-        """The address where a running service listens: `serve` may have been told another one."""
+        """The address where a running service listens; options of `serve` may override settings."""
         return self.path / "serving.txt"
 
     @property
     def timelines(self) -> Path:
-        """The newest timeline of each PostgreSQL cluster that was used from here."""
+        """The newest timeline of each PostgreSQL cluster that was used with this folder."""
         return self.path / "postgresql-timelines.json"
 
     def create(self) -> None:
-        """Make the folder, readable by nobody else. Fine if it exists."""
+        """Create the folder, private to its user, unless it exists."""
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @property
     def secret(self) -> Path:
-        """The file of the pepper."""
+        """The pepper's file."""
         return self.path / "secret.key"
 
     @property
     def restoring(self) -> Path:
-        """Mark of a restore that is replacing the data; it stays if the restore is interrupted."""
+        """The marker file of a restore that is replacing the data, or was interrupted."""
         return self.path / "restore-in-progress"
 
     def check_restored(self) -> None:
@@ -88,11 +88,10 @@ class Home:
             raise RestoreInterrupted(str(self.path))
 
     def pepper(self) -> bytes:
-        """The secret that makes stored key hashes useless elsewhere; made on first use.
+        """Return the secret with which key hashes are stored; created on first use.
 
-        It must survive with the database: without it no key is recognised again. Raises
-        `HomeDamaged` when the file is not whole, or gone while the database is there, and
-        `RestoreInterrupted` when the data were being replaced.
+        Without it no key of the database is recognised again. Raises `HomeDamaged` if the file is
+        incomplete, or missing beside a database, and `RestoreInterrupted` if a restore was.
         """
         self.check_restored()
         if not self.secret.exists():
@@ -105,8 +104,8 @@ class Home:
         return pepper
 
     def _make_pepper(self) -> None:
-        # Written whole under another name first: neither a crash nor a second process that
-        # starts at the same moment may ever see half a secret, or make a second one.
+        # Written under a temporary name and then linked: neither a crash nor a second process
+        # that starts at the same time can leave half a secret or create a second one.
         with tempfile.NamedTemporaryFile(dir=self.path, prefix="secret.") as file:
             file.write(secrets.token_bytes(PEPPER_BYTES))
             file.flush()
@@ -115,10 +114,10 @@ class Home:
                 os.link(file.name, self.secret)
 
     def lock(self) -> IO[bytes]:
-        """Be the only server on this folder until the returned file is closed.
+        """Lock the folder for one server until the returned file is closed.
 
-        Raises `HomeInUse`. The lock goes with the process, however it ends, so that the next
-        start knows: whatever is still open belongs to nobody.
+        Raises `HomeInUse`. The lock ends with its process, however that ends, so that at the next
+        start every open operation is known to be abandoned.
         """
         file = (self.path / "server.lock").open("ab")
         try:

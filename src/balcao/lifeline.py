@@ -10,15 +10,15 @@ import signal
 def end_with(descriptor: int) -> None:
     """Have the kernel end this process when the other end of a pipe is closed.
 
-    That end is held by the parent alone, and nothing is ever written to it. The signal (SIGIO, left
-    at its default) also comes through while a library computes and no Python code runs. Where a
-    system does not send it, nothing is lost but that.
+    Only the parent has that end, and nothing is ever written to it. The signal (SIGIO, with its
+    default action) ends the process even while a library computes and no Python code runs. On
+    systems that do not send it, the process just outlives its parent.
     """
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
-    if select.select([descriptor], [], [], 0)[0]:  # it was closed before
+    if select.select([descriptor], [], [], 0)[0]:  # closed before the signal was set up
         os._exit(1)
 
 

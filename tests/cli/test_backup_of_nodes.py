@@ -16,7 +16,7 @@ from balcao.service.clock import system_now_ms
 from balcao.service.fetching import alone_among_nodes
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
-from balcao.storage.postgresql.backups import MAKER_LOCK, NodeMaker
+from balcao.storage.postgresql.backups import BACKUP_LOCK, NodeTaskLock
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.schema import own_names
 from balcao.storage.transfer.errors import BackupStopped
@@ -204,23 +204,23 @@ def test_a_failed_restore_changes_nothing(filled: Shell, address: str) -> None:
     assert filled.home.secret.is_file()
 
 
-def maker_of(address: str) -> NodeMaker:
-    return NodeMaker(address, MAKER_LOCK)
+def maker_of(address: str) -> NodeTaskLock:
+    return NodeTaskLock(address, BACKUP_LOCK)
 
 
 def test_one_node_makes_backups(address: str) -> None:
     first, second = (maker_of(address) for _ in range(2))
-    assert first.is_ours()
-    assert not second.is_ours()
-    assert first.is_ours()
+    assert first.try_acquire()
+    assert not second.try_acquire()
+    assert first.try_acquire()
     assert first._connection is not None
     postgres.server().admin(
         "SELECT pg_terminate_backend(%s, 10000)", first._connection.info.backend_pid
     )
-    assert second.is_ours()
-    assert not first.is_ours()
+    assert second.try_acquire()
+    assert not first.try_acquire()
     second.close()
-    assert first.is_ours()
+    assert first.try_acquire()
     first.close()
 
 
@@ -229,7 +229,7 @@ def test_one_node_downloads_a_month(address: str, tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database=SecretStr(address))
     maker = maker_of(address)
     with alone_among_nodes(settings):
-        assert maker.is_ours()
+        assert maker.try_acquire()
         with pytest.raises(FetchRunning), alone_among_nodes(settings):
             pass
     with alone_among_nodes(settings):

@@ -187,7 +187,7 @@ def test_wrong_sums_are_reported(shell: Shell) -> None:
     shell("credit add acme 10 --reason compra")
     assert "confere" in shell("ledger check").out
     with shell.desk() as desk:
-        desk._in_place.execute("UPDATE account SET balance_credits = balance_credits + 1")
+        desk._connection.execute("UPDATE account SET balance_credits = balance_credits + 1")
     assert "conta acme" in shell("ledger check", code=1).err
     found = shell("ledger check --json", code=1).json
     assert found["ok"] is False
@@ -252,7 +252,7 @@ def test_wrong_daily_totals_are_rebuilt(shell: Shell) -> None:
     with shell.desk() as desk:
         at_ms = to_ms(datetime(2026, 10, 2, tzinfo=BRASILIA))
         assert asyncio.run(desk.totals.fold(at_ms)) == 1
-        desk._in_place.execute("UPDATE daily_total SET requests = 2")
+        desk._connection.execute("UPDATE daily_total SET requests = 2")
     result = shell("ledger check", code=1).err
     assert (
         "os totais diários (all) não são os lançamentos, em 1 dias a partir de 2026-10-01" in result

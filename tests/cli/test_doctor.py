@@ -118,7 +118,7 @@ def test_half_a_pepper(shell: Shell) -> None:
 def test_a_schema_of_a_newer_version(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     with shell.desk() as desk:
-        desk._in_place.execute("PRAGMA user_version = 999")
+        desk._connection.execute("PRAGMA user_version = 999")
     assert statuses(shell, code=1)["banco de dados"] == "fail"
     assert "versão mais nova" in shell("account list", code=1).err
 

@@ -190,7 +190,7 @@ def test_the_shell_completes_values(shell: Shell, monkeypatch: pytest.MonkeyPatc
     assert suggestions("lookup sintegra 90010001000100 uf = S") == ["SC", "SE", "SP"]  # as bash
     assert suggestions("lookup sintegra 90010001000100 uf =")[:2] == ["BR", "AC"]
     with shell.desk() as desk:
-        desk._in_place.execute("PRAGMA user_version = 999")
+        desk._connection.execute("PRAGMA user_version = 999")
     assert suggestions("account show ") == []
 
 

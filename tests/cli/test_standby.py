@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from balcao.storage.postgresql.connections import Punctual
+from balcao.storage.postgresql.connections import TimedConnection
 from tests.cli.shell import Shell
 from tests.storage import postgres
 
@@ -16,7 +16,7 @@ def server(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[postgres.S
     monkeypatch.setenv("BALCAO_DATABASE", server.new_database())
     monkeypatch.setenv("BALCAO_SANDBOX_ESTABLISHMENTS", "0")
     shell("account create acme --plan pre_pago")
-    monkeypatch.setattr(Punctual, "patience_seconds", 0.5)
+    monkeypatch.setattr(TimedConnection, "patience_seconds", 0.5)
     yield server
     server.remove()
 

@@ -29,9 +29,9 @@ class FailOver:
         self.steps: Iterator[str] = iter(())
         self.step = "well"
         desk = house.desk
-        self._commit, self._earlier = desk.commit, desk.earlier
+        self._commit, self._find_attempt = desk.commit, desk.find_attempt
         desk.commit = self.commit  # type: ignore[method-assign]
-        desk.earlier = self.earlier  # type: ignore[assignment]
+        desk.find_attempt = self.find_attempt  # type: ignore[assignment]
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
         if self.step == "away":
@@ -46,10 +46,10 @@ class FailOver:
             raise CommitUncertain("outcome unknown")
         return refusal
 
-    async def earlier(self, *asked: Any) -> Any:
+    async def find_attempt(self, *asked: Any) -> Any:
         if self.step == "away":
             raise StorageFailed("database away")
-        return await self._earlier(*asked)
+        return await self._find_attempt(*asked)
 
 
 def ask(house: Service, database: FailOver, cnpj: str, keys: "itertools.count[int]") -> Any:

@@ -224,7 +224,7 @@ def test_a_form_is_carried_out_once_within_a_batch() -> None:
     assert batch.admit([audit("new"), charge("r2")]) == DoneBefore()
     assert batch.admit([audit(None)]) is None
     assert batch.admit([audit(None)]) is None
-    assert batch.deeds == [
+    assert batch.audits == [
         (AT_MS, "web", 7, form, "credit.add", ANA, "conta ana", "+1")
         for form in ("new", None, None)
     ]

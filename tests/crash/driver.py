@@ -163,7 +163,7 @@ def compare_receipts(desk: SqliteDesk, promises: Promises, folder: Path) -> None
         assert (receipt.account_id, receipt.digest) == (account, digest)
     if not folder.is_dir():  # no bytes were stored
         return
-    for (named,) in desk._in_place.execute("SELECT DISTINCT digest FROM receipt").fetchall():
+    for (named,) in desk._connection.execute("SELECT DISTINCT digest FROM receipt").fetchall():
         file = folder / str(named)[:2] / str(named)
         assert file.is_file(), f"a record names bytes that are not there: {named}"
         assert digest_of(file.read_bytes()) == named, f"half a receipt: {named}"
@@ -197,7 +197,7 @@ def compare(desk: SqliteDesk, promises: Promises) -> int:
         assert topped_up.get(reason) == what, f"an acknowledged top-up is missing: {reason}"
 
     for key, (number, request, finished) in promises.keys.items():
-        attempt = at_once(desk.earlier(number, key, 0))
+        attempt = at_once(desk.find_attempt(number, key, 0))
         assert attempt is not None, f"the key of {request} is gone"
         if attempt.recorded is None:
             assert not finished, f"the acknowledged answer of {request} is gone"

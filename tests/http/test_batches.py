@@ -119,7 +119,7 @@ def test_an_excluded_column_is_excluded_when_rows_run_too(
         assert summary is not None
         found = {role: at for role, at in summary.letters.items() if at is not None}
         old = msgspec.structs.replace(summary, letters=found)
-        batcher.house.run(batches.retold(number, batch.told, old.stored))
+        batcher.house.run(batches.replace_layout(number, batch.layout, old.stored))
     batcher.confirm(number)
     batcher.until(number, "concluido")
     (row,) = batcher.rows(number)
@@ -721,7 +721,7 @@ def test_open_batches_are_measured(batcher: Batcher) -> None:
     batcher.until(number, "cotado")
     assert ("cotado", "", 1) in [
         (state, reason, min(count, 1))
-        for state, reason, count in batcher.house.run(batcher.house.desk.batches.standing())
+        for state, reason, count in batcher.house.run(batcher.house.desk.batches.counts())
     ]
     page = batcher.house.get("/metrics").body.decode()
     assert "# TYPE balcao_batches gauge" in page

@@ -104,7 +104,7 @@ def test_rows_waiting_for_their_company_do_not_start_after_a_pause(
         slices.go_on.set()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
-                if not await house.desk.jobs.standing():
+                if not await house.desk.jobs.counts():
                     break
                 await asyncio.sleep(0.01)
 

@@ -44,14 +44,14 @@ async def _revoked(batcher: Batcher, number: str) -> None:
 
 
 async def _expired(batcher: Batcher, number: str) -> None:
-    with batcher.house.desk.engine.in_place() as here:
+    with batcher.house.desk.engine.write_in_place() as here:
         sql = "UPDATE api_key SET expires_ms = 1 WHERE key_id = ?"
         here.execute(sql, (batcher.client.key_id,))
 
 
 async def _for_others(batcher: Batcher, number: str) -> None:
     door = KeyDoor(operations=("suframa",))
-    batcher.house.desk.change_door(batcher.client.key_id, door, system_now_ms())
+    batcher.house.desk.change_restrictions(batcher.client.key_id, door, system_now_ms())
 
 
 async def _suspended(batcher: Batcher, number: str) -> None:
@@ -68,7 +68,7 @@ async def _end_of(house: Service, number: str, state: str) -> StoredBatch:
     """Return the batch's end as stored: suspended accounts get no API answers."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
-            jobs = await house.desk.jobs.standing()
+            jobs = await house.desk.jobs.counts()
             batch = await house.desk.batches.batch(number)
             if batch is not None and batch.state == state and not jobs:
                 return batch

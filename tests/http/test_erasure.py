@@ -310,7 +310,7 @@ def test_files_that_name_a_person_no_longer_do(
         patch.setattr(Batches, "begin", _not_now)  # not read
         unread = batcher.create(file)
         others = batcher.create(file.replace("900.100.001-00", ""))
-        while house.run(house.desk.jobs.standing()):
+        while house.run(house.desk.jobs.counts()):
             house.run(asyncio.sleep(0.01))
     # Another process reads the first one's rows.
     stored, key = house.desk.batches, place.house.client
@@ -334,7 +334,7 @@ def test_files_that_name_a_person_no_longer_do(
         "recusado",
         True,
     )
-    house.run(stored.understood("repeat", b"read before", "read before"))
+    house.run(stored.store_layout("repeat", b"read before", "read before"))
     assert house.run(stored.batch("repeat")) == repeated
     assert batcher.show(ended)["nome"] == ""
     assert (
@@ -366,7 +366,7 @@ def test_only_answers_that_name_the_person_are_erased(place: Place) -> None:
     batcher.until(number, "concluido")
     seal = seal_of(Home(place.folder).pepper(), number)
     sealed = seal.answer(2, b'{"socios":[{"cpf":"900.100.001-00"}]}')
-    with house.desk.engine.in_place() as here:
+    with house.desk.engine.write_in_place() as here:
         sql = "UPDATE batch_row SET answer = ? WHERE batch_id = ? AND line = 2"
         here.execute(sql, (sealed, number))
 

@@ -242,10 +242,10 @@ class Side:
 
 def _rows(desk: Any, sql: str, *but: str) -> list[Any]:
     table = sql.split("FROM ")[1].split(" ", 1)[0]
-    names = [row[1] for row in desk.engine.here.execute(f"PRAGMA table_info({table})")]
+    names = [row[1] for row in desk.engine.connection.execute(f"PRAGMA table_info({table})")]
     return [
         [value for name, value in zip(names, row, strict=True) if name not in but]
-        for row in desk.engine.here.execute(sql)
+        for row in desk.engine.connection.execute(sql)
     ]
 
 
@@ -460,12 +460,12 @@ def said(text: bytes) -> bytes:
 def later(side: Side) -> None:
     """Count limits as on PostgreSQL: the verdicts arrive a little later."""
     engine: Any = side.world.desk.engine
-    at_once = engine.pay
+    at_once = engine.charge_nowait
 
     def pay(*asked: Any) -> None:
         asyncio.get_running_loop().call_soon(partial(at_once, *asked))
 
-    engine.pay = pay
+    engine.charge_nowait = pay
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -567,7 +567,7 @@ def test_tags_take_the_fast_path_and_are_not_remembered(side: Side) -> None:
         assert side.taken == {True: number + 1}
     assert len(known(side.fast_path.heads)) == heads, "each would drive out others"
     marked = "SELECT client, reference FROM ledger_entry ORDER BY entry_id"
-    kept = side.world.desk.engine.here.execute(marked).fetchall()
+    kept = side.world.desk.engine.connection.execute(marked).fetchall()
     assert kept[-3:] == [("loja-7", f"p-{number}") for number in range(3)]
 
 
@@ -887,7 +887,7 @@ def test_on_postgresql_a_storage_failure_is_answered_by_the_fast_path(
     assert b" 200 OK" in side.say(request)
     cache = here.front.parts.environments["test"].cache
     kept = here.run(cache.read([Inquiry("suframa", Cnpj.parse(OTHER_CNPJ)).cache_key]))
-    monkeypatch.setattr(cache, "at_hand", lambda keys: kept)
+    monkeypatch.setattr(cache, "read_nowait", lambda keys: kept)
     monkeypatch.setattr("balcao.storage.desk.desk.CALLER_AGE_MAX_MS", HOUR_MS)
     writer = cast(Any, here.desk.engine)._writer
     write = writer.write

@@ -138,7 +138,7 @@ def test_the_storage_of_an_account(
         assert "1 MB do plano" in refused.json["message"]
         assert send(batcher, rows(300_000), "chave-03").status == 201
         assert send(Batcher(house, house.client), rows(600_000)).status == 201
-        with house.desk.engine.apart() as reading:
+        with house.desk.engine.open_reader() as reading:
             pieces = reading.execute("SELECT count(DISTINCT batch_id) FROM batch_piece")
             assert pieces.fetchall() == [(3,)]
 
@@ -177,7 +177,7 @@ def test_concurrent_uploads_are_counted(
         monkeypatch.setattr(BatchDesk, "receive", noticed)
         refused = send(batcher, rows(600_000), "chave-01")
         assert (refused.status, refused.code) == (409, "ESPACO_DA_CONTA")
-        with house.desk.engine.apart() as reading:
+        with house.desk.engine.open_reader() as reading:
             pieces = reading.execute("SELECT count(DISTINCT batch_id) FROM batch_piece")
             assert pieces.fetchall() == [(2,)]
         assert send(batcher, rows(300_000), "chave-01").status == 201
@@ -246,7 +246,7 @@ def test_a_full_disk_removes_unread_files(
         assert "espaço" in body["mensagem"]
         disk.free = 10_000 * MEGABYTE
         assert paying.show(second)["estado"] == "recebido"
-        with house.desk.engine.apart() as reading:
+        with house.desk.engine.open_reader() as reading:
             left = reading.execute("SELECT DISTINCT batch_id FROM batch_piece").fetchall()
         assert left == [(second,)]
 

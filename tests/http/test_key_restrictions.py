@@ -77,7 +77,7 @@ def test_a_proxy_that_is_not_configured(known: Service) -> None:
 
 def test_networks_restrict_everything_that_a_key_may_do(house: Service, who: Client) -> None:
     door = KeyDoor(networks=("203.0.113.0/24",))
-    assert house.desk.change_door(who.key_id, door, 1)
+    assert house.desk.change_restrictions(who.key_id, door, 1)
     paths = ("/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/operacoes/x", QUOTE)
     receipt = "/consultas/v2/certidao-negativa-de-debitos-federal/print/x"
     for path in (*paths, receipt, company("90010001000100")):
@@ -117,9 +117,11 @@ def test_administering_restricts_nothing(known: Service) -> None:
 def test_a_change_is_in_force_within_a_second(known: Service) -> None:
     key = behind(known)
     assert known.get(company(), key).status == 200
-    assert known.desk.change_door(key.key_id, KeyDoor(operations=("suframa",)), known.clock())
+    assert known.desk.change_restrictions(
+        key.key_id, KeyDoor(operations=("suframa",)), known.clock()
+    )
     assert known.get(company(), key).status == 403
     # Another process has changed it: what is remembered here is half a second old at the most.
-    known.desk.engine.here.execute("UPDATE api_key SET operations = NULL")
+    known.desk.engine.connection.execute("UPDATE api_key SET operations = NULL")
     known.clock.advance(seconds=0.6)
     assert known.get(company(), key).status == 200

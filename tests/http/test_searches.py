@@ -293,7 +293,7 @@ async def _when_there(house: Service) -> str:
 
 def test_a_key_for_other_operations_does_not_search(shop: Service) -> None:
     by, desk = shop.account("portas"), shop.desk
-    assert desk.change_door(by.key_id, KeyDoor(operations=("suframa",)), 1)
+    assert desk.change_restrictions(by.key_id, KeyDoor(operations=("suframa",)), 1)
     answer = shop.get(COMPANIES + "?uf=SP", by)
     assert answer.status == 403
     assert b"OPERACAO_NAO_PERMITIDA" in answer.body

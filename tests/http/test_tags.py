@@ -16,7 +16,7 @@ def tags_of(world: Service) -> list[tuple[str, str | None, str | None]]:
     """Return kind and tags of all entries and charged lookups."""
     sql = "SELECT kind, client, reference FROM ledger_entry WHERE kind <> 'top_up' UNION ALL"
     sql += " SELECT 'charged_lookup', client, reference FROM charged_lookup"
-    return world.desk.engine.here.execute(sql).fetchall()
+    return world.desk.engine.connection.execute(sql).fetchall()
 
 
 def test_tags_are_stored_with_a_charge_and_repeated(world: Service) -> None:
@@ -176,7 +176,7 @@ def test_a_request_of_a_key_is_one_or_none(house: Service, who: Client) -> None:
     assert found(house, "idempotency_key=chave-0009", who) == []
     assert found(house, "idempotency_key=chave-0001", house.account("terceira")) == []
     # The answer itself is kept for less long than what it cost.
-    house.desk.engine.here.execute("DELETE FROM idempotency")
+    house.desk.engine.connection.execute("DELETE FROM idempotency")
     assert found(house, "idempotency_key=chave-0001", who) == [wanted]
 
 

@@ -188,7 +188,7 @@ def test_a_job_whose_end_could_not_be_stored_runs_again(
         clock.now_ms += LEASE_MS
         await one.renew_leases()
         await one.poll(kind)
-        assert await desk.jobs.standing() == []
+        assert await desk.jobs.counts() == []
 
     asyncio.run(scenario())
     assert sorted(done) == ["a", "a", "b", "b"]

@@ -212,7 +212,7 @@ class Cluster:
     # Queries of the database
 
     def sql(self, text: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self.desk.engine.here.execute(text, values).fetchall()
+        return self.desk.engine.connection.execute(text, values).fetchall()
 
     def charges(self, account: Account) -> dict[str, int]:
         """Return the charged credits by request; the schema makes requests unique."""

@@ -18,7 +18,7 @@ from balcao.storage.receipts.check import (
     INFLATED_BYTES_MAX,
     OBJECTS_MAX,
     STREAMS_OF_OBJECTS_MAX,
-    inspected,
+    checked_media_type,
 )
 
 
@@ -36,7 +36,7 @@ def a_pdf(
 
 def refused(content: bytes) -> str:
     with pytest.raises(SourceFailed) as caught:
-        inspected(content)
+        checked_media_type(content)
     assert caught.value.detail.startswith("comprovante: ")
     return caught.value.detail
 
@@ -156,8 +156,8 @@ BAD = {
 @pytest.mark.parametrize("change", GOOD)
 @pytest.mark.parametrize("how", [{}, PACKED])
 def test_a_receipt(change: Callable[[Pdf], object], how: dict[str, Any]) -> None:
-    assert inspected(a_pdf(change, **how)) == "application/pdf"
-    assert inspected(a_pdf(change, pages=3, **how)) == "application/pdf"
+    assert checked_media_type(a_pdf(change, **how)) == "application/pdf"
+    assert checked_media_type(a_pdf(change, pages=3, **how)) == "application/pdf"
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -186,7 +186,7 @@ def _with_new_table(content: bytes) -> bytes:
 
 
 def test_the_new_table_is_a_good_one() -> None:
-    assert inspected(_with_new_table(a_pdf())) == "application/pdf"
+    assert checked_media_type(_with_new_table(a_pdf())) == "application/pdf"
 
 
 def test_encrypted_ones() -> None:
@@ -225,7 +225,7 @@ def test_too_many_objects() -> None:
 
 def test_a_bomb_is_not_inflated() -> None:
     """What could have been in there is taken for the worst, not for nothing."""
-    assert inspected(_with_object_stream(1_000)) == "application/pdf"
+    assert checked_media_type(_with_object_stream(1_000)) == "application/pdf"
     assert "danificado" in refused(_with_object_stream(INFLATED_BYTES_MAX))
 
 
@@ -267,7 +267,11 @@ def _with_content(content: bytes, *filters: Name, **entries: Any) -> bytes:
 def test_what_follows_the_end() -> None:
     good = a_pdf()
     assert good.endswith(b"%%EOF\n")
-    assert inspected(good.rstrip()) == inspected(good + b"\r\n \n") == "application/pdf"
+    assert (
+        checked_media_type(good.rstrip())
+        == checked_media_type(good + b"\r\n \n")
+        == "application/pdf"
+    )
     for more in (b"<script>", b"\x00", b"PK\x03\x04", b" " * 100, b"%"):
         assert "depois do fim" in refused(good + more)
 
@@ -278,13 +282,16 @@ BLANKS = b" " * (INFLATED_BYTES_MAX // 2 - 1_000)
 def test_content_that_inflates() -> None:
     """In one stream, in several, in steps, or repeated."""
     packed = zlib.compress(BLANKS)
-    assert inspected(_with_content(packed, Name.FlateDecode)) == "application/pdf"
-    assert inspected(_with_content(zlib.compress(packed), *[Name.FlateDecode] * 2))
+    assert checked_media_type(_with_content(packed, Name.FlateDecode)) == "application/pdf"
+    assert checked_media_type(_with_content(zlib.compress(packed), *[Name.FlateDecode] * 2))
     more = zlib.compress(BLANKS * 2 + b" " * 2_001)
     assert "inflado" in refused(_with_content(more, Name.FlateDecode))
     assert "inflado" in refused(_with_content(zlib.compress(more), *[Name.FlateDecode] * 2))
     runs = b"\x81 " * (INFLATED_BYTES_MAX // 128 + 1) + b"\x80"
-    assert inspected(_with_content(runs[-200_000:], Name.RunLengthDecode)) == "application/pdf"
+    assert (
+        checked_media_type(_with_content(runs[-200_000:], Name.RunLengthDecode))
+        == "application/pdf"
+    )
     assert "inflado" in refused(_with_content(runs, Name.RunLengthDecode))
 
     def several(pdf: Pdf) -> None:
@@ -306,7 +313,7 @@ def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
     none = pikepdf.StreamDecodeLevel.none
     content = a_pdf(several, compress_streams=False, stream_decode_level=none)
-    assert inspected(content) == "application/pdf"
+    assert checked_media_type(content) == "application/pdf"
     monkeypatch.setattr("balcao.storage.receipts.check.PROCESSOR_SECONDS_MAX", 0.01)
     assert "complexo" in refused(content)
 
@@ -315,7 +322,7 @@ def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_streams_of_objects_are_counted_before_they_are_opened(named: bytes) -> None:
     """Each of them may inflate to the limit, when nobody can look at the clock."""
     most = _of_object_streams(STREAMS_OF_OBJECTS_MAX, named)
-    assert inspected(most) == "application/pdf"
+    assert checked_media_type(most) == "application/pdf"
     assert "complexo" in refused(_of_object_streams(STREAMS_OF_OBJECTS_MAX + 1, named))
 
 
@@ -368,8 +375,8 @@ def test_filters_that_are_not_read() -> None:
 
 def test_pictures_stay_as_they_are() -> None:
     for kind in (Name.DCTDecode, Name.JPXDecode, Name.CCITTFaxDecode, Name.JBIG2Decode):
-        assert inspected(_with_content(b"a picture", kind)) == "application/pdf"
-    assert inspected(_with_content(b"00>", Name.ASCIIHexDecode, Name.DCTDecode))
+        assert checked_media_type(_with_content(b"a picture", kind)) == "application/pdf"
+    assert checked_media_type(_with_content(b"00>", Name.ASCIIHexDecode, Name.DCTDecode))
 
 
 HTML = "<!DOCTYPE html><html><head><title>Certidão</title></head><body>NEGATIVA</body></html>"
@@ -391,7 +398,7 @@ HTML = "<!DOCTYPE html><html><head><title>Certidão</title></head><body>NEGATIVA
     ],
 )
 def test_html(content: bytes) -> None:
-    assert inspected(content) == "text/html"
+    assert checked_media_type(content) == "text/html"
 
 
 @pytest.mark.parametrize(
@@ -427,5 +434,5 @@ def test_nothing_and_too_much() -> None:
 def test_any_bytes_are_something_or_refused(content: bytes, start: bytes) -> None:
     kind = None
     with suppress(SourceFailed):
-        kind = inspected(start + content)
+        kind = checked_media_type(start + content)
     assert kind in (None, "text/html")

@@ -1,8 +1,8 @@
-"""A bucket of our own, once per test process: moto's S3, in a process of its own.
+"""A bucket for tests, one per test process: moto's S3, in a process of its own.
 
-It checks signatures as S3 does, and so knows wrong credentials, a missing bucket, and pages of a
-thousand names. It answers on a free port of this machine only, keeps everything in its memory and
-ends with us.
+It checks signatures as S3 does, and simulates wrong credentials, a missing bucket, and pages of a
+thousand names. It listens on a free port of this machine only, keeps everything in memory, and ends
+with this process.
 """
 
 import atexit
@@ -31,7 +31,7 @@ _EVERYTHING_IN_S3 = (
 
 
 class Server:
-    """One running server with one bucket, `NAME`, and how its user is known to it."""
+    """One running server with one bucket, `NAME`, and the credentials of its user."""
 
     environment: dict[str, str]
 
@@ -50,7 +50,7 @@ class Server:
                 [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", port],
                 stdout=said,
                 stderr=said,
-                # Whoever signs in before there is a user needs no signature.
+                # Before there is a user, requests need no signature.
                 env={**os.environ, "INITIAL_NO_AUTH_ACTION_COUNT": "4"},
             )
         self._wait_until_it_answers()
@@ -69,7 +69,7 @@ class Server:
                     time.sleep(0.02)
 
     def _make_ready(self) -> None:
-        """A user who may do everything in S3, and the bucket: the four free actions."""
+        """Create a user with all permissions, and the bucket, by the four free actions."""
         session = boto3.Session("nobody", "nothing", region_name=REGION)
         iam = session.client("iam", endpoint_url=self.url)
         iam.create_user(UserName="balcao")
@@ -96,7 +96,7 @@ class Server:
         )
 
     def names(self) -> list[str]:
-        """Every object's, prefix included, as somebody else sees them."""
+        """Return every object's key, prefix included, by another client."""
         return sorted(
             found["Key"]
             for page in self._s3().get_paginator("list_objects_v2").paginate(Bucket=NAME)
@@ -104,16 +104,16 @@ class Server:
         )
 
     def change(self, name: str, content: bytes) -> None:
-        """Write an object behind our back."""
+        """Write an object by another client."""
         self._s3().put_object(Bucket=NAME, Key=name, Body=content)
 
     def stop(self) -> None:
-        """End it; what was in the bucket is gone."""
+        """Stop the server, which deletes the bucket's content."""
         self.process.terminate()
         self.process.wait(PATIENCE_SECONDS)
 
     def remove(self) -> None:
-        """End it, and leave nothing."""
+        """Stop the server."""
         if self.process.poll() is None:
             self.stop()
         self._folder.cleanup()
@@ -121,11 +121,11 @@ class Server:
 
 @cache
 def server() -> Server:
-    """The one of this test process."""
+    """Return the bucket of this test process."""
     return Server()
 
 
 def name_in_environment(patch: pytest.MonkeyPatch, of: Server) -> None:
-    """As an operator names it: by the variables that every client of S3 knows."""
+    """Return the bucket as configured by operators: by the usual variables of S3 clients."""
     for name, value in of.environment.items():
         patch.setenv(name, value)

@@ -31,5 +31,5 @@ def ana(engine: Engine, desk: Desk) -> Account:
 
 @pytest.fixture
 def bruno(engine: Engine, desk: Desk) -> Account:
-    """Another one, with five."""
+    """Another account, with five credits."""
     return open_account(engine, desk, "bruno", credits=5)

@@ -1,6 +1,6 @@
-"""The storage engines under test: how to open each, run it, starve it and look behind its back.
+"""The storage engines under test: opening, running, failures, and raw SQL.
 
-The contract suite knows no engine. A new one joins by another class here and its name in
+The contract tests do not depend on an engine. A new one needs a class here and its name in
 `ENGINES`.
 """
 
@@ -29,15 +29,15 @@ T = TypeVar("T")
 class Engine(Protocol):
     """One engine with one database, and the event loop of one server process."""
 
-    # What it raises when raw SQL breaks a rule of the schema.
+    # The error when raw SQL breaks a constraint of the schema.
     wall: type[Exception]
 
     def open(self) -> Desk:
-        """Another desk on the same database, as another process would open it."""
+        """Open another desk on the same database, as another process would."""
         ...
 
     def kill(self, desk: Desk) -> None:
-        """The desk's process dies where it stands: nobody closes anything."""
+        """Let the desk's process die at once, without closing anything."""
         ...
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -45,50 +45,50 @@ class Engine(Protocol):
         ...
 
     def commit(self, desk: Desk, *changes: Change) -> Refusal | None:
-        """One list of changes, waited for."""
+        """Commit one list of changes and wait for it."""
         ...
 
     def together(
         self, desk: Desk, *lists: Sequence[Change]
     ) -> Sequence[Refusal | BaseException | None]:
-        """Several lists that share one commit; what became of each."""
+        """Commit several lists in one commit, and return the outcome of each."""
         ...
 
     def batches(self) -> list[int]:
-        """Sizes of the shared commits so far, of all desks opened."""
+        """Return the sizes of the commits so far, of all desks."""
         ...
 
     def sql(self, statement: str, *arguments: object) -> list[tuple[Any, ...]]:
-        """Raw SQL behind the desk's back."""
+        """Run raw SQL on another connection."""
         ...
 
     def wall_off(self, table: str) -> AbstractContextManager[None]:
-        """While this is open, the schema refuses every new row of this table."""
+        """Make the schema refuse every new row of a table."""
         ...
 
     def cannot_write(self, desk: Desk) -> AbstractContextManager[None]:
-        """While this is open, the storage has no room."""
+        """Make the storage full."""
         ...
 
     def pretend_newer_schema(self) -> None:
-        """Leave the database as a newer version of the program would."""
+        """Change the database to one of a newer version of the program."""
         ...
 
     def pretend_unreleased_schema(self, version: int) -> None:
-        """Leave the database as a version from before the first release would."""
+        """Change the database to one from before the first release."""
         ...
 
     def pretend_earlier_edition(self) -> None:
-        """Leave the database as the first migration made it before its last change."""
+        """Change the database to one made by the first migration before its last change."""
         ...
 
     def close(self) -> None:
-        """Close every desk that was opened, and the loop."""
+        """Close all desks and the loop."""
         ...
 
 
 class _OneLoop:
-    """What engines have in common."""
+    """The common part of engines."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
@@ -117,7 +117,7 @@ class _OneLoop:
 
 
 class SqliteEngine(_OneLoop):
-    """SQLite, one file."""
+    """SQLite with one file."""
 
     wall: type[Exception] = apsw.ConstraintError
 
@@ -132,7 +132,7 @@ class SqliteEngine(_OneLoop):
         return desk
 
     def kill(self, desk: Desk) -> None:
-        """Its files stay open: nothing that it would still do counts for the next one."""
+        """Its files stay open, but nothing that it still does affects the next desk."""
 
     def sql(self, statement: str, *arguments: Any) -> list[tuple[Any, ...]]:
         with closing(apsw.Connection(str(self.path))) as connection:
@@ -149,7 +149,7 @@ class SqliteEngine(_OneLoop):
 
     @contextmanager
     def cannot_write(self, desk: Desk) -> Iterator[None]:
-        """No file of this process may grow: the log of changes cannot take another page."""
+        """Let no file of this process grow, so that the log cannot take another page."""
         log = self.path.with_name(self.path.name + "-wal")
         with file_size_limit(log.stat().st_size):
             yield
@@ -172,7 +172,7 @@ class SqliteEngine(_OneLoop):
 
 @contextmanager
 def file_size_limit(size: int) -> Iterator[None]:
-    """Writing past `size` bytes into any file fails (EFBIG), as on a full disk."""
+    """Make writes beyond `size` bytes of any file fail (EFBIG), as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -182,7 +182,7 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 
 class PostgresEngine(_OneLoop):
-    """PostgreSQL, one database, a node for each desk."""
+    """PostgreSQL with one database, and a node for each desk."""
 
     wall: type[Exception] = psycopg.IntegrityError
 
@@ -197,9 +197,9 @@ class PostgresEngine(_OneLoop):
         return desk
 
     def kill(self, desk: Desk) -> None:
-        """Its connections end, and the server has noticed it."""
+        """End its connections, and wait until the server has noticed."""
         assert isinstance(desk, PostgresDesk)
-        desk.engine._workers["writer"]._idle = lambda: None  # a dead process does not come back
+        desk.engine._workers["writer"]._on_idle = lambda: None  # a dead process does not reconnect
         pid = desk.engine._writing.get().info.backend_pid
         self.sql("SELECT pg_terminate_backend(?::int, 10000)", pid)
 
@@ -220,7 +220,7 @@ class PostgresEngine(_OneLoop):
 
     @contextmanager
     def cannot_write(self, desk: Desk) -> Iterator[None]:
-        """Every statement that writes finds the disk full."""
+        """Make every writing statement fail with a full disk."""
         tables = [table for (table,) in self.sql(_TABLES)]
         self.sql(_NO_ROOM)
         for table in tables:

@@ -1,4 +1,4 @@
-"""The next version of this program: one migration more, in this process and in those it starts."""
+"""A later version of this program: one more migration, in this process and in those it starts."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests of people share: users of an account, operators, who did what."""
+"""Helpers of the tests of people: users of an account, operators, signatures."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ ALWAYS = TraceFilter(0, NOW * 2)
 
 
 def a_form(number: str) -> Signature:
-    """Signed by user 99 on a form of this number."""
+    """Return the signature of user 99 on a form with this number."""
     return Signature("web", 99, number)
 
 
@@ -31,7 +31,7 @@ def a_user(
     role: Role = "consultant",
     password: str | None = None,
 ) -> User:
-    """Somebody with an address of that name; an operator without an account."""
+    """Create a user with an address of that name; an operator without an account."""
     new = NewUser(
         f"{name}@Exemplo.com.br",
         name,
@@ -51,7 +51,7 @@ def a_token(name: str) -> bytes:
 
 
 def deeds(desk: Desk, action: Action | None = None) -> Sequence[tuple[str, int | None, str, str]]:
-    """What was done: by whom it is seen, on what, in which words. Oldest first."""
+    """Return audit entries (action, account, target, detail), oldest first."""
     found = [
         (entry.action, entry.account_id, entry.target, entry.detail)
         for entry in desk.people.audit(1000, action=action)
@@ -60,7 +60,7 @@ def deeds(desk: Desk, action: Action | None = None) -> Sequence[tuple[str, int |
 
 
 def a_trace(account: Account, request: str, **other: object) -> Trace:
-    """A lookup from the cache that cost one credit."""
+    """Return the trace of a lookup from the cache that cost one credit."""
     values: Mapping[str, object] = {
         "request_id": request,
         "account_id": account.account_id,
@@ -88,6 +88,6 @@ def a_trace(account: Account, request: str, **other: object) -> Trace:
 
 
 def together(charge: Charge, trace: Trace) -> TracedCharge:
-    """Both in one, as a request commits them."""
+    """Return charge and trace as one change, as a request commits them."""
     of_both = msgspec.structs.asdict(charge) | msgspec.structs.asdict(trace)
     return TracedCharge(**{name: of_both[name] for name in TracedCharge.__struct_fields__})

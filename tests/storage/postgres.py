@@ -1,6 +1,6 @@
-"""A PostgreSQL of our own, once per test process: in a temporary folder, on a Unix socket only.
+"""A PostgreSQL for tests, one per test process: in a temporary folder, on a Unix socket only.
 
-It forgets everything in a power cut (`fsync=off`), which makes it quick, and ends with us.
+It runs without durability (`fsync=off`) for speed, and ends with this process.
 """
 
 import atexit
@@ -33,7 +33,7 @@ _SETTINGS = {
 
 
 def program(name: str) -> str | None:
-    """A program of PostgreSQL; Debian does not put them on the path."""
+    """Return the path of a PostgreSQL program, which Debian does not put on the PATH."""
     if found := shutil.which(name):
         return str(Path(found).resolve())
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -41,7 +41,7 @@ def program(name: str) -> str | None:
 
 
 def pytest_root() -> Path | None:
-    """Return where the files of this run are, in memory if there is room; None: where usual."""
+    """Return the folder of this run's files, in memory if there is space; None: the usual one."""
     root = os.environ.get("PYTEST_DEBUG_TEMPROOT")
     return Path(root) if root else None
 
@@ -56,7 +56,7 @@ class Server:
         within: Sequence[str] = (),
         standby_of: str = "",
     ) -> None:
-        """`within`: a command that runs others somewhere else, as in a network namespace.
+        """`within`: a command that runs another one elsewhere, such as in a network namespace.
 
         `standby_of`: the address of a primary that this server copies and follows.
         """
@@ -66,7 +66,7 @@ class Server:
         folder = folder or pytest_root()
         self._folder = Path(tempfile.mkdtemp(prefix="balcao-pg-", dir=folder))
         self._as: Sequence[str] = within
-        if os.getuid() == 0:  # which PostgreSQL refuses to be
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
             shutil.chown(self._folder, "postgres", "postgres")
             self._as = (
                 *within,
@@ -80,7 +80,7 @@ class Server:
         command = [initdb, "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"]
         command += ["--locale=C.UTF-8", "--no-sync", "--no-instructions"]
         if standby_of:
-            # Beside the server: what Debian has on the path asks which cluster is meant.
+            # Next to the server's program: the wrapper on Debian's PATH needs a cluster.
             copies = str(Path(self._postgres).with_name("pg_basebackup"))
             command = [copies, "-D", str(self._data), "-d", standby_of, "-X", "stream"]
             command += ["-c", "fast", "-R", "--no-sync"]
@@ -92,7 +92,7 @@ class Server:
         atexit.register(self.remove)
 
     def start(self) -> None:
-        """Start it, and wait until it answers."""
+        """Start the server, and wait until it answers."""
         assert self._postgres is not None
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
         with self.log.open("ab") as log:
@@ -127,12 +127,12 @@ class Server:
 
     @property
     def folder(self) -> Path:
-        """The folder of its socket: the host in its addresses."""
+        """The folder of its socket, which is the host in its addresses."""
         return self._folder
 
     @contextmanager
     def waiting_for_a_standby(self) -> Iterator[None]:
-        """No standby is there, and commits wait for one."""
+        """Make commits wait for a standby that does not exist."""
         self.set("synchronous_standby_names", "*")
         try:
             yield
@@ -140,7 +140,7 @@ class Server:
             self.set("synchronous_standby_names", "")
 
     def set(self, name: str, value: str) -> None:
-        """Change a setting of the running server, and wait until new connections have it."""
+        """Change a setting of the running server, and wait until it applies to new connections."""
         self.admin(f"ALTER SYSTEM SET {name} = '{value}'")
         self.admin("SELECT pg_reload_conf()")
         until = time.monotonic() + 30
@@ -152,14 +152,14 @@ class Server:
         raise AssertionError(f"{name} was not taken over")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """End it: SIGINT at once but in order, SIGQUIT as in a crash."""
+        """Stop the server: SIGINT is an orderly fast stop, SIGQUIT like a crash."""
         self._admin.close()
         self.process.send_signal(how)
         self.process.wait(30)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Every process of it stands still: connections stay open, and nothing is answered."""
+        """Freeze the server: connections stay open, and nothing is answered."""
         everybody = self.freeze()
         try:
             yield
@@ -167,9 +167,9 @@ class Server:
             self.thaw(everybody)
 
     def freeze(self) -> list[int]:
-        """Stop every process of it where it stands; their ids, the postmaster's first."""
+        """Freeze every process of the server; return their ids, the postmaster's first."""
         postmaster = self.process.pid
-        os.kill(postmaster, signal.SIGSTOP)  # the first: nobody is born while we look for the rest
+        os.kill(postmaster, signal.SIGSTOP)  # first, so that no process starts meanwhile
         children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text("ascii")
         everybody = [postmaster, *map(int, children.split())]
         for process in everybody[1:]:
@@ -177,19 +177,19 @@ class Server:
         return everybody
 
     def thaw(self, everybody: Sequence[int]) -> None:
-        """Let them go on."""
+        """Continue frozen processes."""
         for process in everybody:
             os.kill(process, signal.SIGCONT)
 
     def kill(self) -> None:
-        """End every process of it at once, as a power cut does."""
+        """Kill every process of the server at once, as a power cut does."""
         self._admin.close()
         for process in reversed(self.freeze()):
             os.kill(process, signal.SIGKILL)
         self.process.wait(30)
 
     def remove(self) -> None:
-        """End it, and leave nothing."""
+        """Stop the server and remove its files."""
         self._admin.close()
         if self.process.poll() is None:
             self.stop()
@@ -199,7 +199,7 @@ class Server:
         return f"postgresql://postgres@/{database}?host={self._folder}"
 
     def new_database(self, template: str = "template0") -> str:
-        """The address of a database like that one."""
+        """Return the address of a new database copied from another."""
         name = f"balcao_{next(self._databases)}"
         self.admin(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         return self.address(name)
@@ -217,13 +217,13 @@ class Server:
 
 @cache
 def server() -> Server:
-    """The one of this test process."""
+    """Return the server of this test process."""
     return Server()
 
 
 @cache
 def _template() -> str:
-    """A database that has the schema already: making it takes longer than copying it."""
+    """Create a template database with the schema, which is faster to copy than to migrate."""
     from balcao.storage.postgresql.desk import PostgresDesk
 
     address = server().new_database()
@@ -234,7 +234,7 @@ def _template() -> str:
 
 
 def new_address() -> str:
-    """A new database with our schema, empty."""
+    """Create an empty database with our schema."""
     if program("initdb") is None or program("postgres") is None:
         pytest.skip(MISSING)
     return server().new_database(_template())

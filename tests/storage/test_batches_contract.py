@@ -1,4 +1,4 @@
-"""What every desk promises of batches: a row is charged at most once, and all of it adds up."""
+"""Batches on every engine: a row is charged at most once, and the sums match."""
 
 import asyncio
 from collections.abc import Sequence
@@ -79,11 +79,11 @@ def settle(account: Account, request: str, credits: int) -> Settle:
 def running(
     engine: Engine, desk: Desk, account: Account, ceiling: int, rows: Sequence[NewRow]
 ) -> None:
-    """A batch that was confirmed."""
+    """A confirmed batch."""
     batches = desk.batches
     engine.run(batches.receive(new_batch(account), ()))
     assert engine.run(batches.begin(NUMBER))
-    engine.run(batches.understood(NUMBER, b"header", "{}"))
+    engine.run(batches.store_layout(NUMBER, b"header", "{}"))
     engine.run(batches.add_rows(NUMBER, rows))
     while engine.run(batches.mark_repeated(NUMBER)):
         pass
@@ -114,7 +114,9 @@ def agree(desk: Desk) -> None:
     assert desk.check().complaints == []
 
 
-def test_a_row_is_charged_with_its_end_and_once(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_row_is_charged_once_in_the_commit_that_ends_it(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     running(engine, desk, ana, 9, [a_row(2), a_row(3)])
     first: list[Change] = [of_batch_charge(ana, "r1"), moved(ana, 2, "concluida", "r1", 1)]
     second: list[Change] = [of_batch_charge(ana, "r2"), moved(ana, 2, "concluida", "r2", 1)]
@@ -125,8 +127,8 @@ def test_a_row_is_charged_with_its_end_and_once(engine: Engine, desk: Desk, ana:
     agree(desk)
 
 
-def test_a_row_that_is_over_is_not_charged_again(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Nor where its charge and its trace are one row."""
+def test_a_finished_row_is_not_charged_again(engine: Engine, desk: Desk, ana: Account) -> None:
+    """Also if charge and trace are one row."""
     running(engine, desk, ana, 9, [a_row(2)])
     charges = [of_batch_charge(ana, number(NOW, n)) for n in (1, 2)]
     lists: list[list[Change]] = [
@@ -144,7 +146,7 @@ def test_a_row_that_is_over_is_not_charged_again(engine: Engine, desk: Desk, ana
     agree(desk)
 
 
-def test_a_row_that_brings_a_new_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_row_with_a_new_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
     running(engine, desk, ana, 9, [a_row(2)])
     charge = of_batch_charge(ana, number(NOW, 1))
     both = together(charge, a_trace(ana, charge.request_id))
@@ -157,9 +159,7 @@ def test_a_row_that_brings_a_new_receipt(engine: Engine, desk: Desk, ana: Accoun
     agree(desk)
 
 
-def test_a_row_that_waits_for_a_source_is_one_requests(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_a_row_under_way_belongs_to_one_request(engine: Engine, desk: Desk, ana: Account) -> None:
     running(engine, desk, ana, 9, [a_row(2)])
     taken = moved(ana, 2, "em_andamento", "r1", 2)
     assert engine.commit(desk, of_batch_hold(ana, "r1"), taken) is None
@@ -172,10 +172,10 @@ def test_a_row_that_waits_for_a_source_is_one_requests(
     agree(desk)
 
 
-def test_one_row_taken_and_one_given_back_in_one_commit(
+def test_a_row_taken_and_a_row_returned_in_one_commit(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    """Their moves are each other's opposite: no count changes, and the rows do."""
+    """The two moves cancel out in the counts, but the rows change."""
     running(engine, desk, ana, 9, [a_row(2), a_row(3)])
     taken = moved(ana, 2, "em_andamento", "r1", 2)
     assert engine.commit(desk, of_batch_hold(ana, "r1"), taken) is None
@@ -188,9 +188,7 @@ def test_one_row_taken_and_one_given_back_in_one_commit(
     agree(desk)
 
 
-def test_the_ceiling_and_the_balance_are_never_passed(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_ceiling_and_balance_are_never_exceeded(engine: Engine, desk: Desk, ana: Account) -> None:
     rows = [a_row(line) for line in range(2, 30)]
     running(engine, desk, ana, 3, rows)
     lists: list[list[Change]] = [
@@ -207,7 +205,7 @@ def test_the_ceiling_and_the_balance_are_never_passed(
     def raised(connection: SqlConnection) -> None:
         raise_ceiling(connection, ana.account_id, NUMBER, 100, AT_THE_TERMINAL, NOW)
 
-    # The budget's is the one that is shown, however it came by it.
+    # The ceiling shown is that of the budget, however it was changed.
     assert engine.run(desk.batches.resume(NUMBER, None, (), raised))
     assert shown(engine, desk).ceiling == 100
     told = engine.together(desk, *lists[3:])
@@ -217,7 +215,7 @@ def test_the_ceiling_and_the_balance_are_never_passed(
     agree(desk)
 
 
-def test_what_died_is_open_again_and_costs_nothing(
+def test_a_row_of_a_dead_process_is_reopened_and_free(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     running(engine, desk, ana, 9, [a_row(2), a_row(3)])
@@ -226,7 +224,7 @@ def test_what_died_is_open_again_and_costs_nothing(
         assert engine.commit(desk, of_batch_hold(ana, f"r{line}"), taken) is None
     ended: list[Change] = [settle(ana, "r3", 1), moved(ana, 3, "concluida", "r3", 1)]
     assert engine.commit(desk, *ended) is None
-    assert engine.run(desk.batches.reopen_lost(NUMBER)) == 0, "its hold is there"
+    assert engine.run(desk.batches.reopen_lost(NUMBER)) == 0, "its hold exists"
     engine.kill(desk)
     desk = engine.open()
     assert desk.recover(NOW) == 1
@@ -238,7 +236,7 @@ def test_what_died_is_open_again_and_costs_nothing(
 
 
 def test_a_row_that_is_taken_while_others_are_cancelled_stays_taken(tmp_path: Path) -> None:
-    """It was waiting when the other node looked, and is not when that comes to write."""
+    """The row was open when the other node read it, and is not when that node writes."""
     engine = PostgresEngine(tmp_path)
     with closing(engine):
         desk = engine.open()
@@ -266,7 +264,7 @@ _WAITING = (
 )
 
 
-def test_what_its_user_paused_does_not_go_on_by_itself(
+def test_a_batch_paused_by_its_user_does_not_resume_by_itself(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     running(engine, desk, ana, 9, [a_row(2)])
@@ -286,7 +284,7 @@ def test_what_its_user_paused_does_not_go_on_by_itself(
     assert engine.run(batches.pause(NUMBER, "saldo")) is False
 
 
-def test_who_reads_the_file_a_second_time_changes_nothing(
+def test_a_second_reader_of_the_file_changes_nothing(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     running(engine, desk, ana, 9, [a_row(2)])
@@ -297,7 +295,7 @@ def test_who_reads_the_file_a_second_time_changes_nothing(
     agree(desk)
 
 
-def test_equal_rows_are_asked_once(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_equal_rows_are_looked_up_once(engine: Engine, desk: Desk, ana: Account) -> None:
     same = b"s" * 16
     rows = [
         a_row(2, same=same),
@@ -330,7 +328,7 @@ def test_one_key_makes_one_batch(engine: Engine, desk: Desk, ana: Account, bruno
     assert [one.batch_id for one in engine.run(desk.batches.page(ana.account_id, 9))] == [NUMBER]
 
 
-def test_it_is_over_when_no_row_is_open(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_batch_ends_when_no_row_is_open(engine: Engine, desk: Desk, ana: Account) -> None:
     running(engine, desk, ana, 9, [a_row(2)])
 
     def also(connection: SqlConnection) -> None:
@@ -349,9 +347,7 @@ def test_it_is_over_when_no_row_is_open(engine: Engine, desk: Desk, ana: Account
     agree(desk)
 
 
-def test_a_person_is_erased_and_the_batch_still_adds_up(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_a_batch_still_adds_up_after_an_erasure(engine: Engine, desk: Desk, ana: Account) -> None:
     person = data_subject(PEPPER, CPF)
     mine: dict[str, Any] = {"document": "***", "document_hash": person.document_hash}
     running(engine, desk, ana, 9, [a_row(2, **mine), a_row(3, **mine), a_row(4)])
@@ -369,7 +365,7 @@ def test_a_person_is_erased_and_the_batch_still_adds_up(
     agree(desk)
 
 
-def test_what_is_old_goes_and_the_numbers_stay(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_old_data_are_erased_and_the_counts_stay(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.run(desk.batches.store_piece(NUMBER, 0, b"piece", NOW))
     engine.run(desk.batches.store_piece("nobody's", 0, b"piece", NOW))
     running(engine, desk, ana, 9, [a_row(2)])
@@ -387,7 +383,7 @@ def test_what_is_old_goes_and_the_numbers_stay(engine: Engine, desk: Desk, ana: 
     agree(desk)
 
 
-def test_an_erasure_that_is_cut_short_still_adds_up_and_is_taken_up_again(
+def test_an_interrupted_erasure_still_adds_up_and_is_resumed(
     engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running(engine, desk, ana, 9, [a_row(2)])
@@ -401,14 +397,14 @@ def test_an_erasure_that_is_cut_short_still_adds_up_and_is_taken_up_again(
     noted: list[str] = []
     with monkeypatch.context() as patch:
         patch.setattr(desk.batches, "forget_pieces", cut_short)
-        for _ in range(2):  # whoever asks again is told of the same deed
+        for _ in range(2):  # a repeated request has the same result
             with pytest.raises(StorageFailed):
                 engine.run(desk.batches.erase(NUMBER, NOW, lambda _: noted.append("done")))
     assert noted == ["done"]
     assert engine.run(desk.batches.rows(NUMBER, 0, 9)) == []
     agree(desk)
     assert shown(engine, desk).erased_ms is None
-    (job,) = engine.run(desk.jobs.standing())
+    (job,) = engine.run(desk.jobs.counts())
     assert job.kind == ERASE
     engine.run(desk.batches.erase_rest(NUMBER, NOW + 1))
     engine.run(desk.batches.erase_rest(NUMBER, NOW + 2))
@@ -416,7 +412,7 @@ def test_an_erasure_that_is_cut_short_still_adds_up_and_is_taken_up_again(
     agree(desk)
 
 
-def test_quotes_run_out(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_quotes_expire(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.run(desk.batches.receive(new_batch(ana), ()))
     engine.run(desk.batches.begin(NUMBER))
     quote = BatchQuote("d", 0, 0, 0, 0, NOW, NOW + 1)

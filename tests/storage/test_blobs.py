@@ -1,4 +1,4 @@
-"""What every store of receipts' bytes promises (`storage.contract.Blobs`), and the folder's own."""
+"""Every store of receipts' bytes (`storage.contract.Blobs`), and the one in a folder."""
 
 import asyncio
 import logging
@@ -66,21 +66,21 @@ def get(blobs: Blobs, digest: str) -> bytes | None:
 
 
 @pytest.mark.parametrize("content", [b"x", CONTENT, os.urandom(RECEIPT_BYTES_MAX)])
-def test_what_was_put_is_there(blobs: Blobs, content: bytes) -> None:
+def test_stored_bytes_can_be_read(blobs: Blobs, content: bytes) -> None:
     assert get(blobs, digest_of(content)) is None
     put(blobs, content)
     assert get(blobs, digest_of(content)) == content
     assert get(blobs, DIGEST) == (CONTENT if content == CONTENT else None)
 
 
-def test_putting_again_is_fine(blobs: Blobs) -> None:
+def test_bytes_can_be_stored_again(blobs: Blobs) -> None:
     put(blobs, CONTENT)
     put(blobs, CONTENT)
     assert get(blobs, DIGEST) == CONTENT
     assert asyncio.run(all_names(blobs)) == [DIGEST]
 
 
-def test_many_may_put_the_same_bytes_at_once_while_others_read_them(blobs: Blobs) -> None:
+def test_concurrent_writes_and_reads_of_the_same_bytes(blobs: Blobs) -> None:
     content = os.urandom(300_000)
     digest = digest_of(content)
 
@@ -97,7 +97,7 @@ def test_many_may_put_the_same_bytes_at_once_while_others_read_them(blobs: Blobs
     assert asyncio.run(all_names(blobs)) == [digest]
 
 
-def test_what_is_deleted_is_gone(blobs: Blobs) -> None:
+def test_deleted_bytes_are_gone(blobs: Blobs) -> None:
     other = put(blobs, CONTENT, b"outro")[1]
     asyncio.run(blobs.delete(DIGEST))
     asyncio.run(blobs.delete(DIGEST))
@@ -107,7 +107,7 @@ def test_what_is_deleted_is_gone(blobs: Blobs) -> None:
     assert get(blobs, DIGEST) == CONTENT
 
 
-def test_names_are_those_of_what_is_old_enough(blobs: Blobs) -> None:
+def test_names_lists_old_bytes_only(blobs: Blobs) -> None:
     assert asyncio.run(all_names(blobs)) == []
     digests = put(blobs, *(str(number).encode() for number in range(60)))
     assert asyncio.run(all_names(blobs)) == sorted(digests)
@@ -115,7 +115,7 @@ def test_names_are_those_of_what_is_old_enough(blobs: Blobs) -> None:
 
 
 @pytest.mark.parametrize("stored", [b"outro recibo", CONTENT[:-1], b"", CONTENT + b"\n"])
-def test_bytes_that_are_not_what_they_should_be_are_not_handed_out(
+def test_damaged_bytes_are_not_returned(
     blobs: Blobs, caplog: pytest.LogCaptureFixture, stored: bytes
 ) -> None:
     asyncio.run(blobs.put(DIGEST, stored))
@@ -127,7 +127,7 @@ def test_bytes_that_are_not_what_they_should_be_are_not_handed_out(
     assert get(blobs, DIGEST) == CONTENT, "putting them again mends it"
 
 
-def test_more_than_a_receipt_is_not_even_read(
+def test_too_many_bytes_are_not_read(
     blobs: Blobs, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(blobs, CONTENT)
@@ -140,7 +140,7 @@ def test_more_than_a_receipt_is_not_even_read(
 
 
 @pytest.mark.parametrize("as_address", [False, True])
-def test_the_folder_is_made_and_private(tmp_path: Path, as_address: bool) -> None:
+def test_the_folder_is_created_and_private(tmp_path: Path, as_address: bool) -> None:
     folder = tmp_path / "dados do balcão" / "receipts"
     blobs = open_blobs(folder.as_uri() if as_address else folder)
     put(blobs, CONTENT)
@@ -154,7 +154,7 @@ def test_the_folder_is_made_and_private(tmp_path: Path, as_address: bool) -> Non
     assert get(open_blobs(str(folder)), DIGEST) == CONTENT
 
 
-def test_a_folder_is_the_same_wherever_the_process_goes(
+def test_a_folder_does_not_depend_on_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -166,10 +166,10 @@ def test_a_folder_is_the_same_wherever_the_process_goes(
     assert (tmp_path / "receipts" / DIGEST[:2] / DIGEST).is_file()
 
 
-def test_bytes_are_on_disk_before_they_have_their_name_and_the_name_before_we_return(
+def test_bytes_are_durable_before_the_rename_and_the_rename_before_the_return(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The record that names them comes next; a power cut may come at any time."""
+    """The record that names them is committed next; power may fail at any time."""
     blobs = open_blobs(folder)
     steps: list[str] = []
     fsync = os.fsync
@@ -217,9 +217,7 @@ def test_a_full_disk_refuses_and_leaves_nothing(folder: Path) -> None:
     assert get(blobs, digest_of(large)) == large
 
 
-def test_a_disk_that_cannot_promise_anything_is_told(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_fsync_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blobs = open_blobs(folder)
 
     def broken(descriptor: int) -> None:
@@ -230,7 +228,7 @@ def test_a_disk_that_cannot_promise_anything_is_told(
         put(blobs, CONTENT)
 
 
-def test_a_place_that_cannot_be_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StorageFailed):
         open_blobs(tmp_path / "file" / "receipts")
@@ -240,7 +238,7 @@ def test_a_place_that_cannot_be_a_folder_is_told(tmp_path: Path) -> None:
         open_blobs("gopher://example/receipts")
 
 
-def test_what_is_in_the_way_is_told(folder: Path) -> None:
+def test_an_obstacle_is_reported(folder: Path) -> None:
     blobs = open_blobs(folder)
     (folder / DIGEST[:2]).write_text("a file where a folder should be")
     for work in (blobs.get(DIGEST), blobs.put(DIGEST, CONTENT), blobs.delete(DIGEST)):
@@ -252,7 +250,7 @@ def test_what_is_in_the_way_is_told(folder: Path) -> None:
             asyncio.run(waited_for())
 
 
-def test_what_a_crash_left_half_written_has_a_name_to_delete_it_by(folder: Path) -> None:
+def test_leftovers_of_a_crash_are_listed_and_deleted(folder: Path) -> None:
     blobs = open_blobs(folder)
     put(blobs, CONTENT)
     half = folder / DIGEST[:2] / f"{DIGEST}.x7a2b"
@@ -278,7 +276,9 @@ def pieces_of(blobs: Blobs, digest: str, size_bytes: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 16, 100])
-def test_pieces_are_what_was_put(blobs: Blobs, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_are_the_stored_bytes(
+    blobs: Blobs, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(blobs_module, "PIECE_BYTES", 8)
     content = os.urandom(size)
     put(blobs, content)
@@ -287,7 +287,7 @@ def test_pieces_are_what_was_put(blobs: Blobs, size: int, monkeypatch: pytest.Mo
     assert {len(piece) for piece in found[:-1]} <= {8}
 
 
-def test_there_are_no_pieces_of_what_is_not_there_or_of_another_size(
+def test_missing_bytes_or_those_of_another_size_have_no_pieces(
     blobs: Blobs, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert pieces_of(blobs, DIGEST, len(CONTENT)) == []
@@ -297,7 +297,7 @@ def test_there_are_no_pieces_of_what_is_not_there_or_of_another_size(
     assert "receipt damaged" in caplog.text
 
 
-def test_damaged_bytes_are_never_handed_on_to_their_end(
+def test_the_last_piece_of_damaged_bytes_is_never_yielded(
     blobs: Blobs, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blobs_module, "PIECE_BYTES", 8)

@@ -1,7 +1,7 @@
-"""Receipts in a bucket of a real server: settings, what goes wrong, and a whole house on it.
+"""Receipts in a bucket of a real server: settings, failures, and a whole service with it.
 
-The contract of every store runs on it in `test_blobs`; what is said on the wire, one request at a
-time, is in `test_blobs_elsewhere`.
+The contract tests of every store run on it in `test_blobs`; the requests on the wire are tested in
+`test_blobs_elsewhere`.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 @pytest.fixture
 def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """One that may be stopped."""
+    """A bucket that can be stopped."""
     server = Server()
     bucket.name_in_environment(monkeypatch, server)
     yield server
@@ -68,11 +68,11 @@ def names(blobs: StoredBlobs) -> list[str]:
 
 
 def refusals(blobs: StoredBlobs) -> list[str]:
-    """What is said of each thing that can be done with a store, none of which can be done."""
+    """Return the error of each operation of a store, all of which fail."""
 
     async def work() -> list[str]:
         said = []
-        for deed in (blobs.put(DIGEST, CONTENT), blobs.get(DIGEST), blobs.try_out()):
+        for deed in (blobs.put(DIGEST, CONTENT), blobs.get(DIGEST), blobs.probe()):
             with pytest.raises(StorageFailed) as refused:
                 await deed
             said.append(refused.value.detail)
@@ -84,14 +84,16 @@ def refusals(blobs: StoredBlobs) -> list[str]:
     return asyncio.run(work())
 
 
-def test_a_receipt_lies_under_the_prefix(server: Server, blobs: StoredBlobs, prefix: str) -> None:
+def test_a_receipt_is_stored_under_the_prefix(
+    server: Server, blobs: StoredBlobs, prefix: str
+) -> None:
     asyncio.run(blobs.put(DIGEST, CONTENT))
     assert f"{prefix}/{DIGEST[:2]}/{DIGEST}" in server.names()
     asyncio.run(blobs.delete(DIGEST))
     assert not [name for name in server.names() if name.startswith(prefix)]
 
 
-def test_what_lies_beside_the_prefix_is_not_ours(
+def test_objects_outside_the_prefix_are_ignored(
     server: Server, blobs: StoredBlobs, prefix: str
 ) -> None:
     asyncio.run(blobs.put(DIGEST, CONTENT))
@@ -112,7 +114,7 @@ def test_a_bucket_without_a_prefix(server: Server, address: str) -> None:
 
 
 def test_names_of_more_than_one_page(blobs: StoredBlobs) -> None:
-    """S3 tells a thousand at a time."""
+    """S3 lists a thousand at a time."""
     contents = [str(number).encode() for number in range(1_001)]
 
     async def work() -> None:
@@ -149,20 +151,20 @@ def test_wrong_credentials(
         assert secret not in told
 
 
-def test_a_bucket_that_is_missing_is_no_missing_receipt(server: Server, prefix: str) -> None:
+def test_a_missing_bucket_is_not_a_missing_receipt(server: Server, prefix: str) -> None:
     said = refusals(open_blobs(f"s3://nao-existe/{prefix}"))
     assert all("NoSuchBucket" in detail for detail in said), said
 
 
-def test_trying_it_out_leaves_nothing(server: Server, blobs: StoredBlobs, prefix: str) -> None:
+def test_a_probe_leaves_nothing(server: Server, blobs: StoredBlobs, prefix: str) -> None:
     asyncio.run(blobs.put(DIGEST, CONTENT))
-    asyncio.run(blobs.try_out())
+    asyncio.run(blobs.probe())
     assert [name for name in server.names() if name.startswith(prefix)] == [
         f"{prefix}/{DIGEST[:2]}/{DIGEST}"
     ]
 
 
-def test_a_server_that_does_not_answer_any_more(
+def test_a_server_that_stops_answering(
     own_server: Server, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blobs_module, "REQUEST_SECONDS", 1)
@@ -172,15 +174,15 @@ def test_a_server_that_does_not_answer_any_more(
     try:
         began = time.monotonic()
         refusals(blobs)
-        # Seven requests of a second each, repeated twice at the most: far from for ever.
+        # Seven requests of a second each, repeated twice at most.
         assert time.monotonic() - began < 60
     finally:
         own_server.process.send_signal(signal.SIGCONT)
     assert asyncio.run(blobs.get(DIGEST)) == CONTENT
 
 
-def test_a_house_with_its_receipts_there(server: Server, prefix: str, tmp_path: Path) -> None:
-    """Certificate, receipt, and its end."""
+def test_a_service_with_receipts_in_a_bucket(server: Server, prefix: str, tmp_path: Path) -> None:
+    """A certificate, its receipt, and the deletion of that."""
     where = f"s3://{bucket.NAME}/{prefix}"
     with open_service(tmp_path, receipts=where) as house:
         addresses = [house.get(path).json["print"] for path in (federal_of(CNPJ), state_of(CNPJ))]
@@ -197,8 +199,10 @@ def test_a_house_with_its_receipts_there(server: Server, prefix: str, tmp_path: 
         house.assert_books_agree()
 
 
-def test_a_house_whose_bucket_is_away(own_server: Server, prefix: str, tmp_path: Path) -> None:
-    """A certificate without its receipt is a certificate; an old receipt is asked for again."""
+def test_a_service_with_an_unreachable_bucket(
+    own_server: Server, prefix: str, tmp_path: Path
+) -> None:
+    """A certificate without its receipt is returned; a download fails and can be repeated."""
     where = f"s3://{bucket.NAME}/{prefix}"
     with open_service(tmp_path, receipts=where) as house:
         address = house.get(federal_of(CNPJ)).json["print"]

@@ -1,4 +1,4 @@
-"""Receipts' bytes in a bucket: what is said to an S3-compatible store, and when it fails."""
+"""Receipts' bytes in a bucket: requests to an S3-compatible store, and its failures."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ KEY = f"/cofre/recibos/{DIGEST[:2]}/{DIGEST}"
 
 
 class Bucket(ThreadingHTTPServer):
-    """As much of S3 as is needed, without signatures."""
+    """A minimal S3 server, without signatures."""
 
     daemon_threads = True
 
@@ -85,7 +85,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Ignore the log."""
 
 
 @contextmanager
@@ -135,13 +135,13 @@ def test_a_large_one_too(bucket: Bucket, blobs: StoredBlobs) -> None:
     assert asyncio.run(blobs.get(digest_of(large))) == large
 
 
-def test_what_somebody_changed_over_there_is_found_out(bucket: Bucket, blobs: StoredBlobs) -> None:
+def test_changed_bytes_in_the_bucket_are_detected(bucket: Bucket, blobs: StoredBlobs) -> None:
     asyncio.run(blobs.put(DIGEST, CONTENT))
     bucket.objects[KEY] = CONTENT + b"?"
     assert asyncio.run(blobs.get(DIGEST)) is None
 
 
-def test_names_come_without_their_place(bucket: Bucket, blobs: StoredBlobs) -> None:
+def test_names_are_listed_without_their_folder(bucket: Bucket, blobs: StoredBlobs) -> None:
     asyncio.run(blobs.put(DIGEST, CONTENT))
     bucket.objects["/cofre/recibos/LEIAME"] = b"not ours"
     noon_ms = 1_785_931_200_000
@@ -150,7 +150,7 @@ def test_names_come_without_their_place(bucket: Bucket, blobs: StoredBlobs) -> N
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 500, 503])
-def test_a_store_that_refuses_or_fails_is_told(
+def test_a_store_that_refuses_or_fails_is_reported(
     bucket: Bucket, blobs: StoredBlobs, status: int
 ) -> None:
     bucket.fails_with = status
@@ -162,10 +162,10 @@ def test_a_store_that_refuses_or_fails_is_told(
         asyncio.run(blobs.delete(DIGEST))
     with pytest.raises(StorageFailed):
         asyncio.run(all_names(blobs, 1))
-    assert len(bucket.requests) <= 12, "nobody waits for ever"
+    assert len(bucket.requests) <= 12, "the wait is bounded"
 
 
-def test_a_store_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_store_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as gone:
         address = gone.address
     monkeypatch.setenv("AWS_ENDPOINT", address)

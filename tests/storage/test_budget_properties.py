@@ -1,6 +1,6 @@
-"""Whatever is charged, held, settled and changed, by either process: budgets say what a list says.
+"""Random charges, holds, settlements and changes by two processes: budgets equal a model.
 
-`BALCAO_TEST_EXAMPLES` is how many accounts are played on SQLite, and on PostgreSQL a third of them.
+`BALCAO_TEST_EXAMPLES` is the number of accounts on SQLite, and a third of it on PostgreSQL.
 """
 
 import json
@@ -45,7 +45,7 @@ STEPS = st.lists(
 
 @dataclass
 class Plain:
-    """What was acknowledged, counted on one by one."""
+    """The model: acknowledged changes, counted one by one."""
 
     budgets: list[Budget]
     uses: dict[tuple[int, str], BudgetUse] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Plain:
     changes: Counter[str] = field(default_factory=Counter)
 
     def spend(self, change: Charge | Hold) -> OverBudget | None:
-        """What should come of it."""
+        """Return the expected outcome of a change."""
         owners = owners_of(change.key_id, change.client, change.batch_id)
         covering = [b for owner in owners for b in self.budgets if (b.owner_kind, b.owner) == owner]
         named = [(b.budget_id, period_of(b.period, change.at_ms)) for b in covering]
@@ -73,7 +73,7 @@ class Plain:
         return None
 
     def settle(self, which: int, credits: int) -> tuple[str, int]:
-        """Take one hold out: its number, and what is charged of it."""
+        """Remove a random hold; return its number and the credits to charge."""
         request, held, named = self.holds.pop(which % len(self.holds))
         charged = min(credits, held)
         for name in named:
@@ -101,7 +101,7 @@ def _budgets(account: Account, ceilings: Sequence[tuple[int | None, int | None]]
     ]  # fmt: skip
 
 
-def test_budgets_say_what_was_acknowledged(engine: Engine, desk: Desk) -> None:
+def test_budgets_equal_the_acknowledged_changes(engine: Engine, desk: Desk) -> None:
     desks, names, requests = (desk, engine.open()), count(), count()
 
     @settings(
@@ -124,7 +124,7 @@ def test_budgets_say_what_was_acknowledged(engine: Engine, desk: Desk) -> None:
             _step(engine, desks[which], account, plain, step, requests)
         _compare(desks[0], account, plain)
         assert not desk.check().complaints
-        while plain.holds:  # the next account finds nothing open
+        while plain.holds:  # leaves nothing open for the next account
             request, credits = plain.settle(0, 0)
             assert engine.commit(desks[1], a_settle(account, request, credits)) is None
         _compare(desks[1], account, plain)
@@ -197,4 +197,4 @@ def _compare(desk: Desk, account: Account, plain: Plain) -> None:
         for body in [json.loads(event.body)]
     )
     for (_, number, _), times in told.items():
-        assert times <= 1 + plain.changes[number]  # a change makes room, and then it is told anew
+        assert times <= 1 + plain.changes[number]  # a change may be followed by another event

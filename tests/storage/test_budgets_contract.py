@@ -1,4 +1,4 @@
-"""Budgets on every engine: exact with every way of charging, whatever ends, turns or dies."""
+"""Budgets on every engine: exact with every kind of charge, period and crash."""
 
 import json
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def rich(engine: Engine, desk: Desk) -> Account:
 
 @pytest.fixture
 def make(engine: Engine, desk: Desk, rich: Account) -> Make:
-    """Puts a budget of the account's key in force, ten credits a month unless it says otherwise."""
+    """Create a budget of the account's key, of ten credits a month by default."""
     numbers = iter(range(1, 100))
 
     def made(**fields: object) -> Budget:
@@ -62,13 +62,13 @@ def make(engine: Engine, desk: Desk, rich: Account) -> Make:
 
 
 def now(desk: Desk, budget: Budget, at_ms: int = NOW) -> tuple[int, int, int]:
-    """Spent, held, calls."""
+    """Return credits spent, credits held and calls."""
     use = desk.budgets.one(budget.account_id, budget.number, at_ms).use
     return use.spent_credits, use.held_credits, use.calls
 
 
 def charged_lookup(account: Account, number: int, credits: int = 1) -> list[Change]:
-    """A charge and its trace, as most are: one row."""
+    """Return a charge with its trace, as a charged lookup."""
     request = f"{least_number(NOW + number)}-7abc-8000-000000000000"
     charge = a_charge(account, request, credits, at_ms=NOW + number)
     return [together(charge, a_trace(account, request, credits=credits, opened_ms=NOW + number))]
@@ -115,7 +115,7 @@ def test_lists_of_one_commit_are_decided_one_after_another(
     assert not desk.check().complaints
 
 
-def test_a_hold_that_comes_to_nothing_gives_all_back(
+def test_a_voided_hold_releases_everything(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     budget = make(credits_max=None, calls_max=1)
@@ -129,7 +129,7 @@ def test_a_hold_that_comes_to_nothing_gives_all_back(
     assert not desk.check().complaints
 
 
-def test_what_a_dead_process_held_is_free_again(
+def test_holds_of_a_dead_process_are_released(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     monthly, daily = make(), make(period="dia")
@@ -151,13 +151,15 @@ def test_a_hold_counts_in_the_period_it_was_opened_in(
     assert engine.commit(desk, a_charge(rich, "r2", 10, at_ms=early)) is None
     assert engine.commit(desk, a_settle(rich, "r1", 7, at_ms=early)) is None
     assert (now(desk, daily, late), now(desk, daily, early)) == ((7, 0, 1), (10, 0, 1))
-    # A clock that goes back counts on where that day stood.
+    # A clock that was set back counts in the former day again.
     assert engine.commit(desk, a_charge(rich, "r3", 3, at_ms=late)) is None
     assert engine.commit(desk, a_charge(rich, "r4", 1, at_ms=late)) is not None
     assert not desk.check().complaints
 
 
-def test_what_covers_an_operation(engine: Engine, desk: Desk, rich: Account, make: Make) -> None:
+def test_budgets_that_cover_an_operation(
+    engine: Engine, desk: Desk, rich: Account, make: Make
+) -> None:
     key = make(credits_max=100)
     client = make(owner_kind="cliente", owner="acme", period="uma_vez")
     batch = make(owner_kind="lote", owner="0198", period="uma_vez", operations=(OPERATION,))
@@ -185,7 +187,7 @@ def test_the_account_comes_before_its_budgets(
     assert engine.commit(desk, a_charge(rich, "r1", 1_001)) == Short(1_001, 1_000)
 
 
-def test_each_threshold_is_told_once_in_the_commit_of_its_cause(
+def test_each_threshold_has_one_event_in_the_commit_of_its_cause(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     make(period="dia")
@@ -209,7 +211,7 @@ def test_each_threshold_is_told_once_in_the_commit_of_its_cause(
     assert engine.run(desk.budgets.purge_events(tomorrow)) == 2
 
 
-def test_a_change_is_in_force_at_once_and_below_its_use_nothing_passes(
+def test_a_change_is_in_force_at_once_and_a_ceiling_below_the_use_refuses_all(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     budget = make()
@@ -232,14 +234,14 @@ def test_a_change_is_in_force_at_once_and_below_its_use_nothing_passes(
     assert not checked.complaints
     assert len(checked.remarks) == 1
     assert kinds_told(desk, rich) == ["teto.aviso", "teto.atingido"]
-    assert change(credits_max=20).use.warned_percent == 0  # there is room: it is told again
+    assert change(credits_max=20).use.warned_percent == 0  # below the threshold again
     assert engine.commit(desk, *charged_lookup(rich, 3, 8)) is None
     assert kinds_told(desk, rich)[2:] == ["teto.aviso"]
     deeds = [entry.action for entry in desk.people.audit(10) if entry.action.startswith("budget")]
     assert deeds == ["budget.change", "budget.change", "budget.create"]
 
 
-def test_what_ended_covers_nothing_and_is_found_no_more(
+def test_an_ended_budget_covers_nothing_and_is_not_found(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     budget = make()
@@ -254,7 +256,9 @@ def test_what_ended_covers_nothing_and_is_found_no_more(
     assert not desk.check().complaints
 
 
-def test_who_may_have_which(engine: Engine, desk: Desk, ana: Account, make: Make) -> None:
+def test_budgets_that_an_owner_can_have(
+    engine: Engine, desk: Desk, ana: Account, make: Make
+) -> None:
     make(), make(period="dia")
     with pytest.raises(BudgetsCrowded):
         make(period="uma_vez")
@@ -273,7 +277,7 @@ async def _page(desk: Desk, make: Make) -> int:
     return len(first) + len(rest)
 
 
-def test_charged_lookups_take_their_budgets_along_when_they_become_entries(
+def test_charged_lookups_keep_their_budgets_when_they_become_entries(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     make()
@@ -283,7 +287,7 @@ def test_charged_lookups_take_their_budgets_along_when_they_become_entries(
     assert not desk.check().complaints
 
 
-def test_an_answer_is_kept_in_the_commit_that_creates(
+def test_an_answer_is_recorded_in_the_commit_that_creates(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     recorded = Recorded("r1", 201, b"{}")
@@ -291,7 +295,7 @@ def test_an_answer_is_kept_in_the_commit_that_creates(
     usual = make()
     new = replace(usual, number=f"{FIRST}-", period="dia")
     engine.run(desk.budgets.make(new, AT_THE_TERMINAL, lambda made: kept))
-    attempt = engine.run(desk.earlier(rich.account_id, "digest", NOW))
+    attempt = engine.run(desk.find_attempt(rich.account_id, "digest", NOW))
     assert attempt is not None
     assert attempt.recorded == recorded
     engine.run(desk.budgets.end(rich.account_id, usual.number, AT_THE_TERMINAL, NOW))
@@ -301,7 +305,9 @@ def test_an_answer_is_kept_in_the_commit_that_creates(
     assert len(desk.budgets.of_account(rich.account_id, NOW)) == 1
 
 
-def test_the_walls_of_the_schema(engine: Engine, desk: Desk, rich: Account, make: Make) -> None:
+def test_the_constraints_of_the_schema(
+    engine: Engine, desk: Desk, rich: Account, make: Make
+) -> None:
     make()
     assert engine.commit(desk, *charged_lookup(rich, 1, 8)) is None
     for statement in (
@@ -352,6 +358,6 @@ def test_a_face_key_keeps_a_daily_ceiling_as_long_as_it_is_in_force(
         end(another)
     desk.revoke_key(key.key_id, NOW)
     end(another)
-    usual = make(period="dia")  # of a key that is no face's
+    usual = make(period="dia")  # of a key that is no face key
     narrow(usual)
     end(usual)

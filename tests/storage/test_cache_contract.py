@@ -1,4 +1,4 @@
-"""What every cache promises (`storage.contract.Cache`): it may forget, it never lies."""
+"""The cache on every engine (`storage.contract.Cache`): entries may be lost, never corrupted."""
 
 import asyncio
 import threading
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class OpenCache:
-    """A cache and the event loop of the process that has it."""
+    """A cache and the event loop of its process."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -63,7 +63,7 @@ Reopen: TypeAlias = Callable[[], OpenCache]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def make(request: pytest.FixtureRequest, path: Path) -> Iterator[Callable[[], Cache]]:
-    """Open a cache, always the same one."""
+    """Open the same cache each time."""
     if request.param == "sqlite":
         yield lambda: SqliteCache(path, now_ms=lambda: NOW)
         return
@@ -73,7 +73,7 @@ def make(request: pytest.FixtureRequest, path: Path) -> Iterator[Callable[[], Ca
 
 @pytest.fixture
 def reopen(make: Callable[[], Cache]) -> Iterator[Reopen]:
-    """Close what is open, so that everything is written, and open it again."""
+    """Close the cache, which writes everything, and open it again."""
     opened: list[OpenCache] = []
 
     def again() -> OpenCache:
@@ -87,7 +87,7 @@ def reopen(make: Callable[[], Cache]) -> Iterator[Reopen]:
         cache.close()
 
 
-def test_what_was_kept_is_read_at_once_and_after_a_restart(reopen: Reopen) -> None:
+def test_a_kept_answer_is_read_at_once_and_after_a_restart(reopen: Reopen) -> None:
     cache = reopen()
     assert cache.read(KEY) is None
 
@@ -119,8 +119,8 @@ def test_the_newest_answer_wins_in_whatever_order_they_come(reopen: Reopen, writ
 
 
 @pytest.mark.parametrize("known", ["waiting", "remembered", "written"])
-def test_an_answer_from_the_future_gives_way_to_the_next_one(reopen: Reopen, known: str) -> None:
-    """A clock that was ahead has stamped it; a minute is what machines' clocks may differ by."""
+def test_an_answer_from_the_future_is_replaced_by_the_next_one(reopen: Reopen, known: str) -> None:
+    """A clock that was ahead has stamped it; the clocks of machines may differ by a minute."""
     cache = reopen()
     stamped = {KEY: kept(NOW + 60_001, b"ahead"), OTHER: kept(NOW + 60_000, b"of now")}
     cache.keep(list(stamped.items()))
@@ -136,7 +136,7 @@ def test_an_answer_from_the_future_gives_way_to_the_next_one(reopen: Reopen, kno
 
 
 def test_long_answers_are_not_kept_in_memory(reopen: Reopen) -> None:
-    """They are read anew each time: thousands of them would be gigabytes."""
+    """They are read each time: thousands of them would take gigabytes."""
     long = kept(1, b"x" * 64_001)
     reopen().keep([(KEY, long)])
     cache = reopen()
@@ -162,10 +162,10 @@ def test_a_reader_never_sees_a_gap_while_entries_are_being_written(
     assert reopen().read(KEY) == kept(1_499)
 
 
-def test_who_waits_no_more_for_a_chore_does_not_end_the_writing(
+def test_cancelling_a_sweep_does_not_stop_the_writing(
     make: Callable[[], Cache], reopen: Reopen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A service is stopped while its cache is being swept."""
+    """As when a service stops while its cache is being swept."""
     begun, go_on = threading.Event(), threading.Event()
     swept: list[int] = []
 
@@ -191,7 +191,7 @@ def test_who_waits_no_more_for_a_chore_does_not_end_the_writing(
     assert reopen().read(KEY) == kept(1)
 
 
-# SQLite's own.
+# Specifics of SQLite.
 
 
 def found(cache: SqliteCache, key: str) -> Kept | None:
@@ -210,13 +210,13 @@ def test_a_newer_answer_is_read_after_it_was_written_too(path: Path) -> None:
 
 def wait_until_written(cache: SqliteCache) -> None:
     for _ in range(10_000):
-        if not cache._waiting:
+        if not cache._pending:
             return
         time.sleep(0.001)
     raise AssertionError("nothing is being written")
 
 
-def test_what_is_kept_while_an_older_answer_is_being_written_is_not_forgotten(
+def test_an_answer_kept_while_an_older_one_is_written_is_not_lost(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
@@ -237,10 +237,10 @@ def test_what_is_kept_while_an_older_answer_is_being_written_is_not_forgotten(
         assert found(cache, KEY) == kept(2)
 
 
-def test_an_older_answer_that_comes_from_afar_does_not_replace_a_newer_one(path: Path) -> None:
-    """It was kept by somebody who could not see the newer one."""
+def test_an_older_answer_of_another_node_does_not_replace_a_newer_one(path: Path) -> None:
+    """It was kept by a process that could not see the newer one."""
     with closing(SqliteCache(path)) as far:
-        far._reading.execute("BEGIN; SELECT * FROM entry").fetchall()  # it sees what is there now
+        far._reading.execute("BEGIN; SELECT * FROM entry").fetchall()  # its snapshot begins
         with closing(SqliteCache(path)) as near:
             near.keep([(KEY, kept(2))])
         far.keep([(KEY, kept(1))])
@@ -248,10 +248,10 @@ def test_an_older_answer_that_comes_from_afar_does_not_replace_a_newer_one(path:
         assert found(cache, KEY) == kept(2)
 
 
-def test_more_answers_than_can_wait_cost_the_oldest_their_place(
+def test_too_many_pending_answers_drop_the_oldest(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache_module, "WAITING_MAX", 3)
+    monkeypatch.setattr(cache_module, "PENDING_MAX", 3)
     cache = SqliteCache(path)
     blocker = apsw.Connection(str(path))
     blocker.execute("BEGIN IMMEDIATE")  # nothing can be written
@@ -302,7 +302,7 @@ def cut_off(path: Path) -> None:
         cut_off,
     ],
 )
-def test_a_damaged_file_is_set_aside_and_the_service_goes_on(
+def test_a_damaged_file_is_set_aside_and_the_service_starts(
     path: Path, spoil: Callable[[Path], None]
 ) -> None:
     with closing(SqliteCache(path)) as cache:

@@ -1,4 +1,4 @@
-"""What a node remembers of the cache on PostgreSQL, while others change it."""
+"""Entries of the PostgreSQL cache in a node's memory, while other nodes change them."""
 
 import asyncio
 import errno
@@ -15,30 +15,30 @@ from balcao.core.documents import Cpf
 from balcao.core.freshness import Kept
 from balcao.storage.postgresql import cache as cache_module
 from balcao.storage.postgresql.cache import PostgresCache
-from balcao.storage.postgresql.connections import Punctual
+from balcao.storage.postgresql.connections import TimedConnection
 
 OLD, NEW = Kept(b"old", 1, "serpro"), Kept(b"new", 2, "serpro")
 
 
 class Node:
-    """One node's cache of live entries, and how often it asked the database."""
+    """One node's cache of live entries, and the number of its queries."""
 
     def __init__(self, address: str) -> None:
         self.cache = PostgresCache(address, "live")
         self.asked = 0
-        begin = self.cache._asked._begin
+        begin = self.cache._reads._execute
 
         def counted(questions: Any) -> Any:
             self.asked += 1
             return begin(questions)
 
-        self.cache._asked._begin = counted
+        self.cache._reads._execute = counted
 
     async def read(self, key: str = "key") -> Kept | None:
         return (await self.cache.read([key])).get(key)
 
     async def until(self, wanted: Kept | None, key: str = "key") -> None:
-        """Read it, and remember it; long before anything would be read again by itself."""
+        """Read an entry into memory, long before it would be read again by itself."""
         for _ in range(1_000):
             asked = self.asked
             if await self.read(key) == wanted and (wanted is None or self.asked == asked):
@@ -49,14 +49,14 @@ class Node:
 
 @pytest.fixture
 def address(address: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Of nodes that believe what they remember for long after they heard from the database."""
-    monkeypatch.setattr(cache_module, "HEARD_SECONDS", 100.0)
+    """Make nodes trust entries in memory for long after their last contact with the database."""
+    monkeypatch.setattr(cache_module, "SYNCED_SECONDS", 100.0)
     monkeypatch.setattr(cache_module, "RECENT_SECONDS", 100.0)
     return address
 
 
 def play(address: str, story: Callable[[Node, Node], Any]) -> None:
-    """A story of two nodes, of which one has written an answer and the other has read it."""
+    """Run a test with two nodes: one has written an answer, and the other has read it."""
 
     async def both() -> None:
         here, there = Node(address), Node(address)
@@ -72,12 +72,12 @@ def play(address: str, story: Callable[[Node, Node], Any]) -> None:
 
 
 def end_backend(address: str, pid: int) -> None:
-    """As a firewall does, or a start of the database anew."""
+    """End a connection, as a firewall or a restart of the database does."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
 
 
-def test_what_nobody_changes_is_asked_for_once(address: str) -> None:
+def test_an_unchanged_entry_is_read_once(address: str) -> None:
     async def story(here: Node, there: Node) -> None:
         asked = here.asked
         there.cache.keep([("another", NEW)])
@@ -101,7 +101,7 @@ def test_a_newer_answer_of_another_node_is_noticed(address: str) -> None:
     play(address, story)
 
 
-def test_what_another_node_swept_is_noticed(address: str) -> None:
+def test_entries_swept_by_another_node_are_noticed(address: str) -> None:
     async def story(here: Node, there: Node) -> None:
         assert (await there.cache.sweep(5, 5)).entries == 1
         await here.until(None)
@@ -109,7 +109,7 @@ def test_what_another_node_swept_is_noticed(address: str) -> None:
     play(address, story)
 
 
-def test_whom_another_node_erased_is_noticed(address: str) -> None:
+def test_an_erasure_by_another_node_is_noticed(address: str) -> None:
     person = data_subject(b"", Cpf.parse("90010000100"))
 
     async def story(here: Node, there: Node) -> None:
@@ -122,9 +122,11 @@ def test_whom_another_node_erased_is_noticed(address: str) -> None:
     play(address, story)
 
 
-def test_who_heard_nothing_believes_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_are_not_trusted_without_contact(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def story(here: Node, there: Node) -> None:
-        monkeypatch.setattr(cache_module, "HEARD_SECONDS", 0.0)
+        monkeypatch.setattr(cache_module, "SYNCED_SECONDS", 0.0)
         asked = here.asked
         for _ in range(3):
             assert await here.read() == OLD
@@ -133,10 +135,10 @@ def test_who_heard_nothing_believes_nothing(address: str, monkeypatch: pytest.Mo
     play(address, story)
 
 
-def test_what_was_changed_while_nobody_listened_is_not_believed(address: str) -> None:
+def test_entries_changed_without_a_connection_are_not_trusted(address: str) -> None:
     async def story(here: Node, there: Node) -> None:
         pid = here.cache._reading.get().info.backend_pid
-        with here.cache._reading.lock:  # so that it does not listen again before
+        with here.cache._reading.lock:  # so that it does not listen before
             end_backend(address, pid)
             there.cache.keep([("key", NEW)])
             await there.cache.sweep(0, 0)  # after what waits: written
@@ -146,7 +148,7 @@ def test_what_was_changed_while_nobody_listened_is_not_believed(address: str) ->
 
 
 def while_read(here: Node, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
-    """Have something done, in the reader's thread, once the next answer is on its way."""
+    """Run something in the reader's thread, once the next result is on its way."""
     reading, done = here.cache._reading, threading.Event()
     execute = reading.execute
 
@@ -163,16 +165,16 @@ def while_read(here: Node, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[
 def written_and_heard(here: Node, there: Node, key: str) -> None:
     there.cache.keep([(key, NEW)])
     for _ in range(10_000):
-        if key in (here.cache._meanwhile or ()):
+        if key in (here.cache._changed_during_read or ()):
             return
-        here.cache._reading.execute("SELECT 1")  # the notification comes along
+        here.cache._reading.execute("SELECT 1")  # receives the notification
     raise AssertionError("not heard")
 
 
-def test_what_was_read_before_a_change_is_not_remembered_after_it(
+def test_an_entry_read_before_a_change_is_not_kept_after_it(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer that was on its way while somebody wrote a newer one."""
+    """A result was on its way while another node wrote a newer one."""
 
     async def story(here: Node, there: Node) -> None:
         while_read(here, monkeypatch, lambda: written_and_heard(here, there, "key"))
@@ -183,10 +185,10 @@ def test_what_was_read_before_a_change_is_not_remembered_after_it(
     play(address, story)
 
 
-def test_what_was_read_while_others_changed_something_else_is_remembered(
+def test_an_entry_read_during_other_changes_is_kept(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where much is written, something always changes."""
+    """With many writes there is always some change."""
 
     async def story(here: Node, there: Node) -> None:
         while_read(here, monkeypatch, lambda: written_and_heard(here, there, "another"))
@@ -199,17 +201,17 @@ def test_what_was_read_while_others_changed_something_else_is_remembered(
     play(address, story)
 
 
-def test_who_was_erased_here_while_read_is_not_remembered(
+def test_an_entry_erased_here_during_a_read_is_not_kept(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even until the notification has come back."""
+    """Not even until the notification arrives."""
     person = data_subject(b"", Cpf.parse("90010000100"))
 
     async def story(here: Node, there: Node) -> None:
         key = f"federal_certificate:{person.cpf.text}:"
         there.cache.keep([(key, NEW)])
         await here.until(NEW, key)
-        monkeypatch.setattr(here.cache._reader, "_idle", lambda: None)
+        monkeypatch.setattr(here.cache._reader, "_on_idle", lambda: None)
         loop = asyncio.get_running_loop()
 
         def erased() -> None:
@@ -224,31 +226,31 @@ def test_who_was_erased_here_while_read_is_not_remembered(
     play(address, story)
 
 
-def test_what_was_changed_while_we_stood_still_is_not_believed(
+def test_entries_changed_while_the_process_was_stopped_are_not_trusted(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An entry in hand, and only then the reader hears of it, and of everything before."""
+    """The notification arrives after the entry was taken from memory."""
 
     async def story(here: Node, there: Node) -> None:
         class Slow(dict[str, Any]):
             def get(self, key: str, default: Any = None) -> Any:
                 found = super().get(key, default)
                 here.cache._forget([key])
-                here.cache._heard = time.monotonic()
+                here.cache._synced_at = time.monotonic()
                 return found
 
-        monkeypatch.setattr(here.cache._reader, "_idle", lambda: None)
+        monkeypatch.setattr(here.cache._reader, "_on_idle", lambda: None)
         monkeypatch.setattr(here.cache, "_recent", Slow(here.cache._recent))
-        here.cache._heard = time.monotonic() - cache_module.HEARD_SECONDS
+        here.cache._synced_at = time.monotonic() - cache_module.SYNCED_SECONDS
         assert here.cache._remembered("key") is None
 
     play(address, story)
 
 
-def test_the_reader_survives_whatever_keeps_it_from_listening(
+def test_the_reader_survives_errors_while_listening(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when the connection broke and there is no file left for another one."""
+    """As when the connection broke and no file descriptor is left for another one."""
 
     async def story(here: Node, there: Node) -> None:
         failed = threading.Event()
@@ -259,7 +261,7 @@ def test_the_reader_survives_whatever_keeps_it_from_listening(
 
         pid = here.cache._reading.get().info.backend_pid
         with monkeypatch.context() as patched:
-            patched.setattr(Punctual, "connect", no_files)
+            patched.setattr(TimedConnection, "connect", no_files)
             end_backend(address, pid)
             assert await asyncio.to_thread(failed.wait, 10)
         assert await asyncio.wait_for(here.read(), 10) == OLD
@@ -267,13 +269,13 @@ def test_the_reader_survives_whatever_keeps_it_from_listening(
     play(address, story)
 
 
-def test_what_was_written_here_is_read_here_at_once(
+def test_an_entry_written_here_is_read_here_at_once(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not only when the notification has come back."""
+    """Not only after the notification has arrived."""
 
     async def story(here: Node, there: Node) -> None:
-        monkeypatch.setattr(here.cache._reader, "_idle", lambda: None)
+        monkeypatch.setattr(here.cache._reader, "_on_idle", lambda: None)
         here.cache.keep([("key", NEW)])
         assert await here.read() == NEW
         await here.cache.sweep(0, 0)  # after what waits: written

@@ -1,4 +1,4 @@
-"""Caches give up what is too old, and what is about a person who is erased."""
+"""Retention in caches: expired entries, and erasure of a person."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
-from balcao.storage.contract import Cache, KeptAbout, Swept
+from balcao.storage.contract import Cache, PersonEntry, SweepResult
 from balcao.storage.postgresql import cache as postgres_cache
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite import cache as sqlite_cache
@@ -38,7 +38,7 @@ def kept(asked_ms: int, body: bytes = b"{}") -> Kept:
 
 
 class Caches:
-    """Two processes that have the same cache open, and what is stored behind their backs."""
+    """Two processes with the same cache, and raw access to its entries."""
 
     def __init__(self, make: Callable[[], Cache], stored: Callable[[], Sequence[str]]) -> None:
         self.one, self.two, self.stored = make(), make(), stored
@@ -47,22 +47,22 @@ class Caches:
     def keep(self, *entries: tuple[str, Kept]) -> None:
         async def work() -> None:
             self.one.keep(entries)
-            await self.one.about(PERSON)  # in its turn: what waits is written by then
+            await self.one.entries_about(PERSON)  # runs after the pending entries are written
 
         self._runner.run(work())
 
     def read(self, cache: Cache, *keys: str) -> set[str]:
         return set(self._runner.run(cache.read(keys)))
 
-    def sweep(self, before_ms: int, people_before_ms: int) -> list[Swept]:
-        """A whole round."""
-        swept: list[Swept] = []
+    def sweep(self, before_ms: int, people_before_ms: int) -> list[SweepResult]:
+        """Sweep a whole round."""
+        swept: list[SweepResult] = []
         while not swept or not swept[-1].over:
             swept.append(self._runner.run(self.one.sweep(before_ms, people_before_ms)))
         return swept
 
-    def about(self) -> Sequence[KeptAbout]:
-        return self._runner.run(self.two.about(PERSON))
+    def about(self) -> Sequence[PersonEntry]:
+        return self._runner.run(self.two.entries_about(PERSON))
 
     def erase(self) -> int:
         return self._runner.run(self.two.erase(PERSON))
@@ -99,7 +99,7 @@ def caches(
         yield both
 
 
-def test_a_persons_keys_tell_neither_cpf_nor_birth_date(caches: Caches) -> None:
+def test_a_persons_keys_contain_neither_cpf_nor_birth_date(caches: Caches) -> None:
     everything = (COMPANY, RURAL, FEDERAL, FEDERAL_BORN_LATER)
     caches.keep(*((key, kept(1)) for key in everything))
     assert caches.read(caches.one, *everything) == set(everything)
@@ -112,11 +112,11 @@ def test_a_persons_keys_tell_neither_cpf_nor_birth_date(caches: Caches) -> None:
         assert not [key for key in stored if secret in key]
 
 
-def test_what_is_too_old_goes_and_persons_go_sooner(caches: Caches) -> None:
+def test_expired_entries_are_removed_and_persons_sooner(caches: Caches) -> None:
     old = [(f"company:{number:014}:", kept(10)) for number in range(7)]
     young = [(f"company:{number:014}:", kept(30)) for number in range(7, 11)]
     caches.keep(*old, *young, (RURAL, kept(30)), (OTHERS, kept(60)), (COMPANY, kept(20)))
-    caches.read(caches.one, RURAL, old[0][0])  # now they are remembered, too
+    caches.read(caches.one, RURAL, old[0][0])  # now they are in memory, too
 
     swept = caches.sweep(20, 50)
     assert sum(one.entries for one in swept) == 8
@@ -127,12 +127,12 @@ def test_what_is_too_old_goes_and_persons_go_sooner(caches: Caches) -> None:
     assert caches.read(caches.one, *asked) == left
 
     assert sum(one.entries for one in caches.sweep(20, 50)) == 0
-    assert sum(one.entries for one in caches.sweep(100, 100)) == 6, "a new round begins anew"
+    assert sum(one.entries for one in caches.sweep(100, 100)) == 6, "a new round begins"
     assert caches.stored() == []
 
 
-def test_companies_that_are_natural_persons_go_as_soon_as_persons(caches: Caches) -> None:
-    """ADR 0049: sole traders, and whatever is of group 4."""
+def test_companies_that_are_natural_persons_expire_like_persons(caches: Caches) -> None:
+    """ADR 0049: sole traders, and all of group 4."""
 
     def of(nature: str, number: int) -> tuple[str, Kept]:
         document = f"{number:014}"
@@ -151,7 +151,7 @@ def test_companies_that_are_natural_persons_go_as_soon_as_persons(caches: Caches
     assert set(caches.stored()) == {limited[0], public[0], unknown[0]}
 
 
-def test_all_about_a_person_is_found_and_erased_and_nobody_elses(caches: Caches) -> None:
+def test_a_persons_entries_are_found_and_erased_and_no_others(caches: Caches) -> None:
     whole = b'{"socios":[{"cpf":"90010000100"}]}'
     caches.keep(
         (RURAL, kept(1)),
@@ -177,7 +177,7 @@ def test_all_about_a_person_is_found_and_erased_and_nobody_elses(caches: Caches)
     assert len(caches.stored()) == 3
 
 
-def test_what_another_process_erased_is_forgotten_when_told(caches: Caches) -> None:
+def test_entries_erased_by_another_process_are_forgotten_on_request(caches: Caches) -> None:
     caches.keep((RURAL, kept(1)), (OTHERS, kept(2)))
     assert caches.read(caches.one, RURAL, OTHERS) == {RURAL, OTHERS}
     caches.erase()
@@ -185,14 +185,14 @@ def test_what_another_process_erased_is_forgotten_when_told(caches: Caches) -> N
     assert caches.read(caches.one, RURAL, OTHERS) == {OTHERS}
 
 
-def test_room_that_was_given_up_is_used_again(tmp_path: Path) -> None:
-    """The file does not shrink; it does not grow for as much again either."""
+def test_freed_space_is_reused(tmp_path: Path) -> None:
+    """The file does not shrink, but does not grow either when as much is stored again."""
     path = tmp_path / "cache.db"
 
     def fill(first: int) -> None:
         entries = [(f"company:{first + n:014}:", kept(first, b"x" * 2_000)) for n in range(2_000)]
         cache.keep(entries)
-        asyncio.run(cache.about(PERSON))
+        asyncio.run(cache.entries_about(PERSON))
 
     with closing(SqliteCache(path, SECRET)) as cache:
         fill(0)

@@ -1,4 +1,4 @@
-"""A cached lookup is one row: it reads like an entry and a trace, and ends as an entry."""
+"""Charged lookups: one row that reads like an entry and a trace, and becomes an entry."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +43,7 @@ HOUR_BEGAN = NOW - NOW % HOUR_MS
 
 
 def number(at_ms: int, n: int = 0) -> str:
-    """A request's number, a UUID of version 7, made at this instant."""
+    """Return a request number, a UUID of version 7, made at this instant."""
     digits = f"{at_ms:012x}"
     return f"{digits[:8]}-{digits[8:]}-7abc-8def-{n:012x}"
 
@@ -51,7 +51,7 @@ def number(at_ms: int, n: int = 0) -> str:
 def a_lookup(
     account: Account, n: int, *, at_ms: int = NOW, made_ms: int | None = None, **other: object
 ) -> TracedCharge:
-    """What a cached answer commits."""
+    """Return the change that a cached answer commits."""
     request = number(at_ms if made_ms is None else made_ms, n)
     return together(
         a_charge(account, request, at_ms=at_ms),
@@ -64,7 +64,7 @@ WHO: dict[str, Any] = {"document": "***100001**", "document_hash": PERSON.docume
 BROUGHT = CertificateGiven(
     "CND", "2027-02-15", "PADARIA DO ZE", "n1", "application/pdf", "2026-08-19"
 )
-# All kinds of what may be at hand.
+# All kinds of answers that are available at once.
 KINDS: tuple[dict[str, Any], ...] = (
     {},
     WHO,
@@ -85,14 +85,14 @@ FILTERS: tuple[dict[str, object], ...] = (
 
 
 def rows(engine: Engine) -> tuple[int, int, int]:
-    """How many charged lookups, charges among the entries, and traces there are."""
+    """Return the numbers of charged lookups, charges among entries, and traces."""
     counts = "SELECT (SELECT count(*) FROM charged_lookup),"
     counts += " (SELECT count(*) FROM ledger_entry WHERE kind = 'charge'),"
     return engine.sql(f"{counts} (SELECT count(*) FROM trace)")[0]
 
 
 def seen(desk: Desk, account: Account) -> tuple[object, ...]:
-    """All that is said of an account's requests."""
+    """Return the results of all queries of an account's requests."""
     whose, people = account.account_id, desk.people
     requests = [entry.request_id for entry in entries(desk, account) if entry.request_id]
     return (
@@ -113,8 +113,8 @@ def seen(desk: Desk, account: Account) -> tuple[object, ...]:
     )
 
 
-def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
-    """Two installations, told of the same requests in one way and in the other."""
+def test_one_row_is_equivalent_to_entry_and_trace(engine: Engine, tmp_path: Path) -> None:
+    """Two installations with the same requests, stored in one form and in the other."""
     (tmp_path / "other").mkdir()
     other = type(engine)(tmp_path / "other")  # type: ignore[call-arg]
     told = []
@@ -138,7 +138,7 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
             said = [seen(desk, account)]
             one.run(desk.data_subjects.erase(PERSON, NOW))
             said.append(seen(desk, account))
-            # Details go, and what brought a certificate stays as long as the receipt may.
+            # Details are purged, but those with a certificate are kept as long as receipts.
             assert one.run(desk.people.purge_people(NOW, NOW + 9, 0, NOW)) == (4 if apart else 10)
             said.append(seen(desk, account))
             assert len(desk.people.certificates(account.account_id, None, 9)) == 6
@@ -148,8 +148,8 @@ def test_one_row_says_what_two_say(engine: Engine, tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
-def test_a_person_is_forgotten_and_nothing_else(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Which is all that may ever change in a charged lookup."""
+def test_a_person_is_erased_and_nothing_else(engine: Engine, desk: Desk, ana: Account) -> None:
+    """The only change of a charged lookup that is allowed."""
     for n, kind in enumerate(KINDS):
         engine.commit(desk, a_lookup(ana, n, **kind))
     before = desk.people.traces(ana.account_id, ALWAYS, 9)
@@ -169,11 +169,11 @@ def test_a_person_is_forgotten_and_nothing_else(engine: Engine, desk: Desk, ana:
     assert nobody.requests == []
 
 
-def test_what_becomes_old_while_a_person_is_forgotten(
+def test_a_lookup_purged_during_an_erasure(
     engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before whichever stroke of it."""
-    in_turn = desk.data_subjects._in_turn
+    """Before any step of the erasure."""
+    run_in_writer = desk.data_subjects._run_in_writer
     for n in range(4):
         engine.commit(desk, a_lookup(ana, n, **KINDS[3]))
         assert rows(engine)[0] == 1
@@ -184,9 +184,9 @@ def test_what_becomes_old_while_a_person_is_forgotten(
         ) -> Any:
             if next(strokes) == n:
                 await desk.people.purge_people(NOW, NOW + 9, 0, 0)
-            return await in_turn(work)
+            return await run_in_writer(work)
 
-        monkeypatch.setattr(desk.data_subjects, "_in_turn", after_a_purge)
+        monkeypatch.setattr(desk.data_subjects, "_run_in_writer", after_a_purge)
         engine.run(desk.data_subjects.erase(PERSON, NOW))
         assert next(strokes) == 3, "charged_lookups, traces, certificates"
         engine.run(desk.people.purge_people(NOW, NOW + 9, 0, 0))
@@ -219,7 +219,7 @@ NOT_CHARGED_LOOKUPS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
 
 
 @pytest.mark.parametrize("what", NOT_CHARGED_LOOKUPS)
-def test_what_is_none_is_an_entry_and_a_trace(
+def test_other_charges_are_an_entry_and_a_trace(
     engine: Engine, desk: Desk, ana: Account, what: str
 ) -> None:
     assert engine.commit(desk, *NOT_CHARGED_LOOKUPS[what](ana)) is None
@@ -230,7 +230,7 @@ def test_what_is_none_is_an_entry_and_a_trace(
 
 
 @pytest.mark.parametrize("made_ms", [HOUR_BEGAN, HOUR_BEGAN + HOUR_MS - 1])
-def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms: int) -> None:
+def test_the_largest_distance_from_its_number(engine: Engine, desk: Desk, made_ms: int) -> None:
     ana = open_account(engine, desk, "ana", credits=1, at_ms=NOW - 99)
     assert engine.commit(desk, a_lookup(ana, 0, made_ms=made_ms)) is None
     assert rows(engine) == (1, 0, 0)
@@ -242,7 +242,7 @@ def test_as_far_from_its_number_as_it_may_be(engine: Engine, desk: Desk, made_ms
         assert len([*desk.entries(ana.account_id, from_ms, to_ms)]) == charged_lookups
 
 
-# When its details have been kept long enough.
+# Retention.
 
 
 def test_an_old_charged_lookup_becomes_an_entry(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -264,7 +264,7 @@ def test_an_old_charged_lookup_becomes_an_entry(engine: Engine, desk: Desk, ana:
     assert engine.run(desk.people.purge_people(NOW, NOW - 30 * DAY_MS, 0, 0)) == 0
 
 
-def test_a_ceiling_that_is_reached_keeps_no_charged_lookup_from_it(
+def test_a_reached_ceiling_does_not_keep_a_charged_lookup_from_becoming_an_entry(
     engine: Engine, desk: Desk
 ) -> None:
     caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=3)
@@ -275,7 +275,7 @@ def test_a_ceiling_that_is_reached_keeps_no_charged_lookup_from_it(
     assert rows(engine) == (0, 3, 0)
 
 
-def test_many_go_in_strokes(
+def test_many_are_purged_in_steps(
     engine: Engine, desk: Desk, ana: Account, bruno: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("balcao.storage.desk.people.PURGED_AT_ONCE", 4)
@@ -293,7 +293,7 @@ def test_many_go_in_strokes(
 # Months, and periods.
 
 
-def test_what_comes_late_counts_in_the_month_that_has_begun(engine: Engine, desk: Desk) -> None:
+def test_a_late_charge_counts_in_the_present_month(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=10, at_ms=NOW - 30 * DAY_MS)
     july, august = brasilia("2026-07-31 23:59:59"), brasilia("2026-08-01 00:00:00")
     moments = [july, july, august, july, august]
@@ -304,7 +304,7 @@ def test_what_comes_late_counts_in_the_month_that_has_begun(engine: Engine, desk
 
 @pytest.mark.parametrize("first_is", ["an entry", "a charged lookup", "a person's"])
 @pytest.mark.parametrize("months", [("07", "08"), ("08", "07")])
-def test_a_batch_at_the_turn_of_the_month_counts_in_its_order(
+def test_a_batch_at_the_turn_of_the_month_counts_in_order(
     engine: Engine, desk: Desk, first_is: str, months: tuple[str, str]
 ) -> None:
     caio = open_account(
@@ -324,8 +324,8 @@ def test_a_batch_at_the_turn_of_the_month_counts_in_its_order(
     assert (now.month, now.month_credits) == ("2026-08", 1 if months == ("07", "08") else 2)
 
 
-def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) -> None:
-    """Whatever the clock did between a request's number and its charge."""
+def test_a_period_has_exactly_its_own_charges(engine: Engine, desk: Desk) -> None:
+    """Whatever the clock does between a request's number and its charge."""
     ana = open_account(engine, desk, "ana", credits=10_000, at_ms=NOW - 90 * DAY_MS)
     chance = random.Random(38)
     facts: list[tuple[int, str]] = []
@@ -364,7 +364,7 @@ def test_a_period_has_exactly_what_happened_in_it(engine: Engine, desk: Desk) ->
     assert account_of(desk, ana).month == civil_month(max(instants))
 
 
-# Walls.
+# Constraints of the schema.
 
 INTO = (
     "INSERT INTO charged_lookup"
@@ -431,7 +431,7 @@ def test_the_schema_refuses(
     assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0).apart()[1]
 
 
-def test_all_that_may_change_in_a_charged_lookup_is_whom_it_was_about(
+def test_only_the_person_of_a_charged_lookup_can_change(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_lookup(ana, 0, **KINDS[3]))
@@ -458,7 +458,7 @@ def test_all_that_may_change_in_a_charged_lookup_is_whom_it_was_about(
         engine.sql(f"UPDATE charged_lookup SET {forgotten}")
 
 
-def test_the_same_passes_when_the_rules_are_kept(
+def test_the_same_statements_pass_if_the_constraints_hold(
     engine: Engine, charged_thrice: Desk, ana: Account
 ) -> None:
     engine.sql(CHARGED_LOOKUP.format(1, OTHER, 1, "online", 6))
@@ -469,7 +469,7 @@ def test_the_same_passes_when_the_rules_are_kept(
     assert charged_thrice.check().complaints == []
 
 
-def test_replacing_a_charged_lookup_charges_nobody_twice(
+def test_replacing_a_charged_lookup_does_not_charge_twice(
     engine: Engine, charged_thrice: Desk, ana: Account
 ) -> None:
     if isinstance(engine, PostgresEngine):
@@ -489,6 +489,8 @@ def test_replacing_a_charged_lookup_charges_nobody_twice(
         assert isinstance(engine, SqliteEngine)
         again = CHARGED_LOOKUP.format(1, number(NOW), 0, "cache", 1)
         with pytest.raises(engine.wall):
-            charged_thrice.engine.here.execute(again.replace("INSERT", "INSERT OR REPLACE", 1))
+            charged_thrice.engine.connection.execute(
+                again.replace("INSERT", "INSERT OR REPLACE", 1)
+            )
     assert charged(charged_thrice, ana) == {number(NOW): 1, number(NOW, 7): 1}
     assert charged_thrice.check().complaints == []

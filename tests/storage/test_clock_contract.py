@@ -1,4 +1,4 @@
-"""What a clock that was ahead leaves behind is put right, on every engine (ADR 0025)."""
+"""Correction after a clock that was ahead, on every engine (ADR 0025)."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def account_now(desk: Desk, account: Account) -> tuple[str, int]:
     return now.month, now.month_credits
 
 
-def test_a_month_that_never_was_is_turned_back(engine: Engine, desk: Desk) -> None:
+def test_a_future_month_is_corrected(engine: Engine, desk: Desk) -> None:
     lia = open_account(engine, desk, "lia", plan="pos_pago", ceiling_credits=10)
     july = brasilia("2026-07-30 12:00:00")
     assert engine.commit(desk, a_charge(lia, "r0", 3, at_ms=july)) is None
@@ -37,29 +37,29 @@ def test_a_month_that_never_was_is_turned_back(engine: Engine, desk: Desk) -> No
     assert engine.commit(desk, a_charge(lia, "r3", 1, at_ms=SEPTEMBER)) is None
     assert account_now(desk, lia) == ("2026-09", 1)
 
-    assert engine.run(desk.turn_months_back(NOW)) == 1
+    assert engine.run(desk.correct_future_months(NOW)) == 1
     assert account_now(desk, lia) == ("2026-08", 6)
-    assert engine.run(desk.turn_months_back(NOW)) == 0
+    assert engine.run(desk.correct_future_months(NOW)) == 0
     assert engine.commit(desk, a_charge(lia, "r4", 5)) == Short(5, 4)
     assert engine.commit(desk, a_charge(lia, "r4", 4)) is None
     assert account_now(desk, lia) == ("2026-08", 10)
     assert not desk.check().complaints
 
 
-def test_months_that_are_turn_nowhere(engine: Engine, desk: Desk) -> None:
+def test_the_present_month_is_not_changed(engine: Engine, desk: Desk) -> None:
     lia = open_account(engine, desk, "lia", plan="pos_pago", ceiling_credits=10)
     turn = brasilia("2026-09-01 00:00:00")
-    # A node whose clock is a moment ahead has turned already.
+    # A node with a clock slightly ahead is in the new month already.
     assert engine.commit(desk, a_charge(lia, "r1", 4, at_ms=turn)) is None
-    assert engine.run(desk.turn_months_back(turn - 50)) == 0
+    assert engine.run(desk.correct_future_months(turn - 50)) == 0
     assert account_now(desk, lia) == ("2026-09", 4)
 
 
-def test_what_is_held_meanwhile_keeps_the_ceiling(engine: Engine, desk: Desk) -> None:
+def test_holds_made_meanwhile_keep_the_ceiling(engine: Engine, desk: Desk) -> None:
     lia = open_account(engine, desk, "lia", plan="pos_pago", ceiling_credits=10)
     assert engine.commit(desk, a_charge(lia, "r1", 8)) is None
     assert engine.commit(desk, a_hold(lia, "r2", 9, at_ms=SEPTEMBER)) is None
-    assert engine.run(desk.turn_months_back(NOW)) == 1
+    assert engine.run(desk.correct_future_months(NOW)) == 1
     assert account_now(desk, lia) == ("2026-08", 1)
     assert engine.commit(desk, a_charge(lia, "r3", 1)) == Short(1, 0)
 
@@ -72,7 +72,7 @@ def admitted(engine: Engine, desk: Desk, now_ms: int, of: int = 5) -> int:
 
 
 @pytest.mark.parametrize("ahead_ms", [DAY_MS // 2, DAY_MS, 90 * DAY_MS])
-def test_limits_that_were_counted_ahead_begin_anew(
+def test_limits_counted_in_the_future_are_reset(
     engine: Engine, desk: Desk, ana: Account, ahead_ms: int
 ) -> None:
     assert admitted(engine, desk, NOW + ahead_ms) == 3
@@ -81,7 +81,7 @@ def test_limits_that_were_counted_ahead_begin_anew(
     assert admitted(engine, desk, NOW) == 0
 
 
-def test_the_books_know_the_latest_instant(engine: Engine) -> None:
+def test_the_books_have_the_latest_instant(engine: Engine) -> None:
     first = engine.open()
     first.recover(NOW)
     lia = open_account(engine, first, "ana", plan="pos_pago")
@@ -91,12 +91,12 @@ def test_the_books_know_the_latest_instant(engine: Engine) -> None:
     assert engine.open().latest_instant() == NOW + 7_000
 
 
-def test_what_is_on_trial_is_not_in_the_books(engine: Engine) -> None:
-    """A clock that is wrong for all must not be right for the second who starts."""
+def test_an_unconfirmed_clock_is_not_in_the_books(engine: Engine) -> None:
+    """The second process to start must not trust a wrong clock because of the first."""
     first = engine.open()
     first.recover(NOW)
     lia = open_account(engine, first, "ana", plan="pos_pago")
-    first.doubt(30 * DAY_MS)
+    first.set_clock_doubt(30 * DAY_MS)
     later = NOW + 30 * DAY_MS + 7_000
     assert admitted(engine, first, later, of=1) == 1
     assert engine.commit(first, a_charge(lia, "r1", at_ms=later)) is None

@@ -1,4 +1,4 @@
-"""A commit whose connection breaks, wherever in the exchange: what is told of it is true."""
+"""A commit whose connection breaks anywhere in the exchange: the reported outcome is true."""
 
 import select
 import socket
@@ -21,12 +21,12 @@ from tests.storage.world import a_bind, a_charge, a_hold, balance, charged, open
 
 Way: TypeAlias = Literal["there", "back"]
 
-# Every byte takes half a minute; this meets every message of the protocol all the same.
+# Every byte would take half a minute; these steps still cover every message of the protocol.
 STEP = 31
 
 
 class Cutter:
-    """Between a node and its database: ends a connection after so many bytes in one direction."""
+    """A proxy before the database that ends a connection after so many bytes in one direction."""
 
     def __init__(self, folder: str, database: str) -> None:
         self._database = database
@@ -38,11 +38,11 @@ class Cutter:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self, way: Way, after: int) -> None:
-        """Whoever sends so many bytes that way first is cut off; once."""
+        """Cut off the first connection that sends so many bytes in this direction, once."""
         self._left, self._armed = after, (way, after)
 
     def has_cut(self) -> bool:
-        """Whether it came to that; if not, it will not any more."""
+        """Return whether a connection was cut off, and disable the cut."""
         armed, self._armed = self._armed, None
         return armed is None
 
@@ -83,7 +83,7 @@ def engine(tmp_path: Path) -> Iterator[PostgresEngine]:
 
 @pytest.fixture
 def folder() -> Iterator[str]:
-    """A short name: those of sockets may not be long."""
+    """Return a short path, since paths of sockets are limited."""
     with TemporaryDirectory(prefix="balcao-cut-") as folder:
         yield folder
 
@@ -99,20 +99,20 @@ def cutter(engine: PostgresEngine, folder: str) -> Iterator[Cutter]:
 def desk(
     engine: PostgresEngine, cutter: Cutter, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PostgresDesk]:
-    """One whose connections all pass by the cutter; only its writer is used."""
+    """A desk whose connections all pass through the proxy; only its writer is used."""
     monkeypatch.setattr(connections, "AWAY_SECONDS", 0.0)
     monkeypatch.setattr(writer, "OUTCOME_EVERY_SECONDS", 0.02)
     name = psycopg.conninfo.conninfo_to_dict(engine.address)["dbname"]
     address = f"postgresql://postgres@/{name}?host={folder}"
     desk = PostgresDesk(address, observe_batch=engine.batches().append)
-    desk.engine._workers["writer"]._idle = lambda: None
+    desk.engine._workers["writer"]._on_idle = lambda: None
     yield desk
     desk.close()
 
 
 @pytest.mark.parametrize("way", ["there", "back"])
 @pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "first"])
-def test_what_is_told_of_a_commit_that_was_cut_off_is_true(
+def test_the_reported_outcome_of_an_interrupted_commit_is_true(
     engine: PostgresEngine, desk: PostgresDesk, cutter: Cutter, way: Way, prepared: bool
 ) -> None:
     here = engine.open()
@@ -137,7 +137,7 @@ def test_what_is_told_of_a_commit_that_was_cut_off_is_true(
 
 
 def committed(engine: PostgresEngine, desk: PostgresDesk, ana: Account, name: str) -> bool:
-    """Whether two lists in one commit were told that they were kept; they know for certain."""
+    """Commit two lists together, and return whether they were reported as kept."""
     hold, bind = a_hold(ana, f"{name}-held"), a_bind(ana, f"{name}-key", f"{name}-held")
     outcomes = engine.together(desk, [a_charge(ana, name)], [hold, bind])
     if outcomes == [None, None]:

@@ -1,4 +1,4 @@
-"""What every desk promises to whoever asks: was I charged, and for what?"""
+"""Queries of requests' charges and of consumption, on every engine."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ from tests.storage.world import (
 # One request.
 
 
-def test_an_answer_at_hand_was_charged_at_once(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_an_available_answer_is_charged_at_once(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1", 3))
     assert desk.operation(ana.account_id, "r1") == Consultation(
         request_id="r1",
@@ -43,7 +43,7 @@ def test_an_answer_at_hand_was_charged_at_once(engine: Engine, desk: Desk, ana: 
     )
 
 
-def test_a_request_that_asks_a_source_is_running_and_then_charged(
+def test_a_request_to_a_source_is_running_and_then_charged(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     number = ana.account_id
@@ -99,7 +99,7 @@ def test_a_request_that_died_with_its_process_was_free(
 
 
 @pytest.mark.parametrize("paid", ["charge", "hold", "post"])
-def test_nobody_learns_of_anothers_requests(
+def test_requests_of_other_accounts_are_hidden(
     engine: Engine, desk: Desk, ana: Account, bruno: Account, paid: str
 ) -> None:
     if paid == "charge":
@@ -114,7 +114,7 @@ def test_nobody_learns_of_anothers_requests(
     assert desk.operation(4711, "r1") is None
 
 
-def test_what_was_never_paid_for_is_not_there(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_request_that_was_never_paid_is_absent(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "refused", 11))
     assert desk.operation(ana.account_id, "refused") is None
     assert desk.operation(ana.account_id, "unheard of") is None
@@ -128,7 +128,7 @@ LATE = brasilia("2026-08-05 23:59:59.999")
 NEXT_DAY = brasilia("2026-08-06 00:00:00")
 
 
-def test_consumption_is_added_up_by_day_operation_key_and_origin(
+def test_consumption_is_grouped_by_day_operation_key_and_origin(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     number, key = ana.account_id, ana.account_id
@@ -151,7 +151,7 @@ def test_consumption_is_added_up_by_day_operation_key_and_origin(
     ]
 
 
-def test_a_period_begins_and_ends_where_it_says(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_the_bounds_of_a_period(engine: Engine, desk: Desk, ana: Account) -> None:
     for request, at_ms in (("r1", NOON - 1), ("r2", NOON), ("r3", NOON + 1), ("r4", NOON + 2)):
         engine.commit(desk, a_charge(ana, request, at_ms=at_ms))
     key = ana.account_id
@@ -207,7 +207,7 @@ def test_consumption_adds_up_to_the_ledger(engine: Engine, desk: Desk) -> None:
     assert len({(row.day, row.operation, row.key_id, row.origin) for row in rows}) == len(rows)
 
 
-def test_consumption_can_be_read_beside_the_loop(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_consumption_can_be_read_in_a_thread(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
     reading = asyncio.to_thread(desk.consumption, ana.account_id, 0, NOW * 2)
     assert [row.requests for row in engine.run(reading)] == [1]
@@ -216,7 +216,7 @@ def test_consumption_can_be_read_beside_the_loop(engine: Engine, desk: Desk, ana
 # One account.
 
 
-def test_an_account_is_read_as_it_is_now(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_an_account_is_read_in_its_present_state(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1", 2))
     engine.commit(desk, a_hold(ana, "r2", 3))
     now = desk.account(ana.account_id)

@@ -1,4 +1,4 @@
-"""What every desk promises (`storage.contract.Desk`). A new engine is done when this passes."""
+"""The desk on every engine. A new engine is complete when these tests pass."""
 
 import asyncio
 from collections.abc import Sequence
@@ -47,9 +47,7 @@ from tests.storage.world import (
 # Charges and top-ups.
 
 
-def test_a_charge_takes_its_credits_and_says_what_for(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_a_charge_takes_credits_and_records_why(engine: Engine, desk: Desk, ana: Account) -> None:
     assert engine.commit(desk, a_charge(ana, "r1", 3)) is None
 
     assert balance(desk, ana) == Balance(7, 0)
@@ -116,9 +114,7 @@ def test_a_request_that_was_charged_cannot_be_held_for_and_the_reverse(
     assert balance(desk, ana) == Balance(8, 0)
 
 
-def test_credits_can_be_taken_back_as_far_as_they_are_there(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_available_credits_can_be_taken_back(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_hold(ana, "r1", 4))
     assert engine.commit(desk, a_top_up(ana, -7)) == Short(7, 6)
     assert engine.commit(desk, a_top_up(ana, -6, reason="engano")) is None
@@ -130,7 +126,7 @@ def test_credits_can_be_taken_back_as_far_as_they_are_there(
 # Many at once.
 
 
-def test_a_refusal_leaves_the_others_of_its_commit_alone(
+def test_a_refusal_does_not_affect_the_others_of_its_commit(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     outcomes = engine.together(
@@ -146,7 +142,7 @@ def test_a_refusal_leaves_the_others_of_its_commit_alone(
     assert charged(desk, bruno) == {"r3": 5}
 
 
-def test_credits_that_come_in_the_same_commit_can_be_spent(
+def test_credits_added_in_the_same_commit_can_be_spent(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert engine.together(
@@ -155,7 +151,7 @@ def test_credits_that_come_in_the_same_commit_can_be_spent(
     assert balance(desk, ana) == Balance(0, 0)
 
 
-def test_of_64_who_want_the_last_ten_credits_ten_get_one(
+def test_of_64_requests_for_the_last_ten_credits_ten_succeed(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     outcomes = engine.together(desk, *([a_charge(ana, f"r{n}")] for n in range(64)))
@@ -166,7 +162,7 @@ def test_of_64_who_want_the_last_ten_credits_ten_get_one(
 
 
 def test_64_in_flight_share_commits(engine: Engine, desk: Desk) -> None:
-    """Nobody waits for a timer, and nobody has an fsync for himself."""
+    """No request waits for a timer, and none has an fsync of its own."""
     ana = open_account(engine, desk, "ana", credits=1_000)
     engine.batches().clear()
 
@@ -185,20 +181,22 @@ def test_64_in_flight_share_commits(engine: Engine, desk: Desk) -> None:
     assert balance(desk, ana) == Balance(680, 0)
 
 
-def test_a_list_is_made_whole_or_not_at_all(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_list_is_committed_as_a_whole_or_not_at_all(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     engine.commit(desk, a_bind(ana, "key", "somebody quicker"))
 
     assert engine.commit(desk, a_hold(ana, "r1", 2), a_bind(ana, "key", "r1")) == KeyBound()
     assert engine.commit(desk, a_finish(ana, "new", "r2"), a_charge(ana, "r2", 11)) == Short(11, 10)
 
     assert balance(desk, ana) == Balance(10, 0)
-    assert engine.run(desk.earlier(ana.account_id, "new", NOW)) is None
+    assert engine.run(desk.find_attempt(ana.account_id, "new", NOW)) is None
 
 
 def test_a_list_that_overdraws_step_by_step_is_not_kept(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
-    """Each step could be paid alone. No lookup does that; the schema holds the line."""
+    """Each step alone could be paid. No lookup does this; the schema refuses it."""
     outcomes = engine.together(
         desk,
         [a_charge(bruno, "r1")],
@@ -213,7 +211,7 @@ def test_a_list_that_overdraws_step_by_step_is_not_kept(
     assert charged(desk, bruno) == {"r1": 1, "r4": 1}
 
 
-def test_a_list_that_makes_no_sense_fails_alone(
+def test_an_invalid_list_fails_alone(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1", 2))
@@ -240,12 +238,12 @@ def test_a_list_that_makes_no_sense_fails_alone(
     assert balance(desk, ana) == Balance(10, 2)
 
 
-def test_the_change_of_a_caller_who_went_away_is_kept_and_disturbs_nobody(
+def test_the_change_of_a_cancelled_caller_is_committed_and_affects_no_other(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     async def one_hangs_up() -> list[Refusal | BaseException | None]:
         tasks = [asyncio.create_task(desk.commit([a_charge(ana, f"r{n}")])) for n in range(3)]
-        await asyncio.sleep(0)  # all three have said what they want
+        await asyncio.sleep(0)  # all three have submitted their changes
         tasks[1].cancel()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -275,7 +273,7 @@ def test_held_credits_are_still_owned_but_cannot_be_spent(
 
 
 @pytest.mark.parametrize(("posted", "left"), [(3, 7), (1, 9), (0, 10)])
-def test_a_settlement_posts_the_real_price_and_frees_the_rest(
+def test_a_settlement_posts_the_real_price_and_releases_the_rest(
     engine: Engine, desk: Desk, ana: Account, posted: int, left: int
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1", 3))
@@ -314,15 +312,15 @@ def test_a_hold_is_settled_once_within_one_shared_commit(
     assert balance(desk, ana) == Balance(8, 0)
 
 
-def test_what_a_hold_that_is_gone_paid_for_is_not_recorded(
+def test_the_answer_of_a_released_hold_is_not_recorded(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    """Else the answer would be given away under its idempotency key."""
+    """Otherwise the answer would be free under its idempotency key."""
     engine.commit(desk, a_hold(ana, "r1", 3), a_bind(ana, "key", "r1"))
     desk.recover(NOW)
 
     assert engine.commit(desk, a_settle(ana, "r1", 3), a_finish(ana, "key", "r1")) == HoldGone()
-    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "died", None)
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == Attempt("f", "died", None)
     assert balance(desk, ana) == Balance(10, 0)
 
 
@@ -348,7 +346,7 @@ def test_a_post_paid_account_has_no_balance_to_exceed(engine: Engine, desk: Desk
     assert desk.check().complaints == []
 
 
-def test_a_ceiling_is_as_high_as_it_says(engine: Engine, desk: Desk) -> None:
+def test_a_ceiling_is_enforced_exactly(engine: Engine, desk: Desk) -> None:
     caio = post_paid(engine, desk, 10)
     assert engine.commit(desk, a_charge(caio, "r1", 11)) == Short(11, 10)
     assert engine.commit(desk, a_charge(caio, "r2", 6)) is None
@@ -361,7 +359,7 @@ def test_a_ceiling_is_as_high_as_it_says(engine: Engine, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("first", ["charge", "hold"])
-def test_a_ceiling_begins_anew_with_the_civil_month_of_brasilia(
+def test_a_ceiling_is_reset_with_the_civil_month_of_brasilia(
     engine: Engine, desk: Desk, first: str
 ) -> None:
     caio = post_paid(engine, desk, 10)
@@ -418,37 +416,37 @@ def test_a_bound_key_is_running_until_it_is_finished(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     number = ana.account_id
-    assert engine.run(desk.earlier(number, "key", NOW)) is None
+    assert engine.run(desk.find_attempt(number, "key", NOW)) is None
     assert engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1")) is None
-    assert engine.run(desk.earlier(number, "key", NOW)) == Attempt("f", "running", None)
+    assert engine.run(desk.find_attempt(number, "key", NOW)) == Attempt("f", "running", None)
 
     body = '{"nome":"AÇÚCAR"}'.encode()
     finish = a_finish(ana, "key", "r1", body=body)
     assert engine.commit(desk, a_settle(ana, "r1", 1), finish) is None
 
     recorded = Recorded("r1", 200, body)
-    assert engine.run(desk.earlier(number, "key", NOW)) == Attempt("f", "finished", recorded)
+    assert engine.run(desk.find_attempt(number, "key", NOW)) == Attempt("f", "finished", recorded)
 
 
-def test_a_running_key_says_since_when_and_until_when(
+def test_a_running_key_has_its_beginning_and_expiry(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1", at_ms=NOW + 7))
-    running = engine.run(desk.earlier(ana.account_id, "key", NOW + 9))
+    running = engine.run(desk.find_attempt(ana.account_id, "key", NOW + 9))
     assert running is not None
     assert running.bound_ms == NOW + 7
     assert running.expires_ms == NOW + 7 + KEPT_MS
 
 
-def test_an_answer_at_hand_binds_and_finishes_in_one_step(
+def test_an_available_answer_binds_and_finishes_in_one_step(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1")) is None
-    found = engine.run(desk.earlier(ana.account_id, "key", NOW))
+    found = engine.run(desk.find_attempt(ana.account_id, "key", NOW))
     assert found == Attempt("f", "finished", Recorded("r1", 200, b"{}"))
 
 
-def test_a_key_belongs_to_who_was_first(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_key_belongs_to_the_first_request(engine: Engine, desk: Desk, ana: Account) -> None:
     outcomes = engine.together(
         desk,
         [a_hold(ana, "r1"), a_bind(ana, "key", "r1")],
@@ -466,7 +464,7 @@ def test_a_key_belongs_to_who_was_first(engine: Engine, desk: Desk, ana: Account
 def asked_with_a_key(
     form: str, account: Account, request: str, *, price: int, key_first: bool
 ) -> list[Change]:
-    """What a lookup commits first: at hand it is charged, else its price is held."""
+    """Return the first commit of a lookup: a charge if it is available at once, else a hold."""
     changes: list[Change]
     if form == "at hand":
         changes = [a_charge(account, request, price), a_finish(account, "key", request)]
@@ -478,10 +476,10 @@ def asked_with_a_key(
 @pytest.mark.parametrize("apart", [False, True], ids=["one commit", "one after another"])
 @pytest.mark.parametrize("plan", ["pre_pago", "pos_pago"])
 @pytest.mark.parametrize("key_first", [False, True])
-def test_a_duplicate_is_told_so_when_the_first_one_took_the_last_credits(
+def test_a_duplicate_is_recognized_when_the_first_one_took_the_last_credits(
     engine: Engine, desk: Desk, plan: Plan, key_first: bool, apart: bool
 ) -> None:
-    """The key comes first, in the commit too (contract 9.1); also under a monthly ceiling."""
+    """The key is checked first, within a commit too (contract 9.1), and under a monthly ceiling."""
     price = 3
     for first in ("at hand", "online"):
         for again in ("at hand", "online"):
@@ -510,7 +508,7 @@ def test_a_duplicate_is_told_so_when_the_first_one_took_the_last_credits(
                 outcomes = engine.together(desk, *lists)
             assert outcomes == [None, *4 * [KeyBound()]]
             state = "finished" if first == "at hand" else "running"
-            found = engine.run(desk.earlier(account.account_id, "key", NOW))
+            found = engine.run(desk.find_attempt(account.account_id, "key", NOW))
             assert found is not None
             assert found.state == state
 
@@ -518,7 +516,7 @@ def test_a_duplicate_is_told_so_when_the_first_one_took_the_last_credits(
 def test_a_request_refused_for_its_credits_leaves_its_key_free(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    """Each of them is judged anew, until one can be paid (contract 6.2)."""
+    """Each of them is decided again, until one can be paid (contract 6.2)."""
     outcomes = engine.together(
         desk,
         [a_charge(ana, "r1", 11), a_finish(ana, "key", "r1")],
@@ -531,7 +529,7 @@ def test_a_request_refused_for_its_credits_leaves_its_key_free(
     assert balance(desk, ana) == Balance(11, 11)
 
 
-def test_a_key_that_is_let_go_is_taken_by_the_next_one_in_the_same_commit(
+def test_an_unbound_key_can_be_bound_in_the_same_commit(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1", 10), a_bind(ana, "key", "r1"))
@@ -540,21 +538,25 @@ def test_a_key_that_is_let_go_is_taken_by_the_next_one_in_the_same_commit(
         [a_hold(ana, "r2", 10), a_bind(ana, "key", "r2")],
         [a_settle(ana, "r1", 0), Unbind(ana.account_id, "key", "r1", NOW)],
         [a_hold(ana, "r3", 10), a_bind(ana, "key", "r3")],
-        [Unbind(ana.account_id, "key", "r1", NOW)],  # its own is gone, and r3's is not its own
+        [
+            Unbind(ana.account_id, "key", "r1", NOW)
+        ],  # r1 has unbound its key before, and the present binding is r3's
         [a_hold(ana, "r4", 10), a_bind(ana, "key", "r4")],
     )
     assert outcomes == [KeyBound(), None, None, None, KeyBound()]
-    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "running", None)
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == Attempt(
+        "f", "running", None
+    )
     assert engine.commit(desk, a_settle(ana, "r3", 10), a_finish(ana, "key", "r3")) is None
     assert charged(desk, ana) == {"r3": 10}
 
 
-def test_a_finished_key_is_finished_for_ever(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_finished_key_stays_finished(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=b"1"))
     again = engine.commit(desk, a_charge(ana, "r2"), a_finish(ana, "key", "r2", body=b"2"))
 
     assert again == KeyBound()
-    found = engine.run(desk.earlier(ana.account_id, "key", NOW))
+    found = engine.run(desk.find_attempt(ana.account_id, "key", NOW))
     assert found == Attempt("f", "finished", Recorded("r1", 200, b"1"))
     assert charged(desk, ana) == {"r1": 1}
 
@@ -563,25 +565,23 @@ def test_the_same_key_of_two_accounts_is_two_keys(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1"))
-    assert engine.run(desk.earlier(bruno.account_id, "key", NOW)) is None
+    assert engine.run(desk.find_attempt(bruno.account_id, "key", NOW)) is None
     assert engine.commit(desk, a_charge(bruno, "r2"), a_finish(bruno, "key", "r2")) is None
 
 
-def test_a_key_runs_out(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_key_expires(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1"))
     number, end = ana.account_id, NOW + KEPT_MS
-    assert engine.run(desk.earlier(number, "key", end - 1)) is not None
-    assert engine.run(desk.earlier(number, "key", end)) is None
+    assert engine.run(desk.find_attempt(number, "key", end - 1)) is not None
+    assert engine.run(desk.find_attempt(number, "key", end)) is None
 
     still_bound = a_bind(ana, "key", "r2", at_ms=end - 1)
     assert engine.commit(desk, a_hold(ana, "r2"), still_bound) == KeyBound()
     assert engine.commit(desk, a_hold(ana, "r2"), a_bind(ana, "key", "r2", at_ms=end)) is None
-    assert engine.run(desk.earlier(number, "key", end)) == Attempt("f", "running", None)
+    assert engine.run(desk.find_attempt(number, "key", end)) == Attempt("f", "running", None)
 
 
-def test_purging_removes_what_ran_out_and_nothing_else(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_purging_removes_expired_records_only(engine: Engine, desk: Desk, ana: Account) -> None:
     number = ana.account_id
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "old", "r1", at_ms=NOW))
     engine.commit(desk, a_charge(ana, "r2"), a_finish(ana, "young", "r2", at_ms=NOW + 1))
@@ -589,15 +589,15 @@ def test_purging_removes_what_ran_out_and_nothing_else(
     assert engine.run(desk.purge(NOW + KEPT_MS)) == 1
     assert engine.run(desk.purge(NOW + KEPT_MS)) == 0
 
-    assert engine.run(desk.earlier(number, "old", NOW)) is None
-    assert engine.run(desk.earlier(number, "young", NOW)) is not None
+    assert engine.run(desk.find_attempt(number, "old", NOW)) is None
+    assert engine.run(desk.find_attempt(number, "young", NOW)) is not None
     assert charged(desk, ana) == {"r1": 1, "r2": 1}, "the ledger is not purged"
 
 
 # A process died.
 
 
-def test_the_holds_of_a_dead_process_are_given_back(
+def test_the_holds_of_a_dead_process_are_released(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1", 3), a_bind(ana, "unfinished", "r1"))
@@ -615,24 +615,22 @@ def test_the_holds_of_a_dead_process_are_given_back(
     assert balance(next_one, bruno) == Balance(5, 0)
     assert charged(next_one, ana) == {"r3": 1, "r4": 1}
     number = ana.account_id
-    assert engine.run(next_one.earlier(number, "unfinished", NOW)) == Attempt("f", "died", None)
+    assert engine.run(next_one.find_attempt(number, "unfinished", NOW)) == Attempt(
+        "f", "died", None
+    )
     kept = Attempt("f", "finished", Recorded("r3", 200, b"{}"))
-    assert engine.run(next_one.earlier(number, "finished", NOW)) == kept
+    assert engine.run(next_one.find_attempt(number, "finished", NOW)) == kept
     check = next_one.check()
     assert (check.complaints, check.open_operations) == ([], 0)
 
 
-def test_the_key_of_a_request_that_died_stays_taken(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_the_key_of_a_dead_request_stays_bound(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1"))
     desk.recover(NOW)
     assert engine.commit(desk, a_hold(ana, "r2"), a_bind(ana, "key", "r2")) == KeyBound()
 
 
-def test_everything_is_there_again_after_a_restart(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_everything_survives_a_restart(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1", 3))
     engine.commit(desk, a_hold(ana, "r2", 2), a_bind(ana, "key", "r2"))
     before = (desk.accounts(), desk.keys(ana.account_id), entries(desk, ana))
@@ -646,7 +644,7 @@ def test_everything_is_there_again_after_a_restart(
 # The storage cannot write.
 
 
-def test_a_full_disk_refuses_keeps_nothing_and_is_got_over(
+def test_a_full_disk_refuses_keeps_nothing_and_recovers(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
@@ -659,16 +657,16 @@ def test_a_full_disk_refuses_keeps_nothing_and_is_got_over(
                 [a_top_up(ana, 100)],
             )
             assert [type(outcome) for outcome in outcomes] == [StorageFailed] * 3
-        assert balance(desk, ana) == Balance(9, 0), "reading goes on"
+        assert balance(desk, ana) == Balance(9, 0), "reads still work"
 
-    assert engine.run(desk.earlier(ana.account_id, "key-0", NOW)) is None
+    assert engine.run(desk.find_attempt(ana.account_id, "key-0", NOW)) is None
     assert charged(engine.open(), ana) == {"r1": 1}
     assert engine.commit(desk, a_charge(ana, "r2-0")) is None, "the same request may come again"
     assert balance(desk, ana) == Balance(8, 0)
     assert engine.open().check().complaints == []
 
 
-def test_what_was_held_before_the_disk_was_full_can_be_settled_after(
+def test_a_hold_made_before_the_disk_was_full_can_be_settled_after(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1", 3), a_bind(ana, "key", "r1"))
@@ -677,7 +675,9 @@ def test_what_was_held_before_the_disk_was_full_can_be_settled_after(
         engine.commit(desk, *settlement)
 
     assert balance(desk, ana) == Balance(10, 3)
-    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) == Attempt("f", "running", None)
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == Attempt(
+        "f", "running", None
+    )
     assert engine.commit(desk, *settlement) is None
     assert balance(desk, ana) == Balance(8, 0)
 
@@ -685,7 +685,7 @@ def test_what_was_held_before_the_disk_was_full_can_be_settled_after(
 # Accounts and keys.
 
 
-def test_accounts_are_what_was_said_of_them(desk: Desk) -> None:
+def test_accounts_have_the_given_terms(desk: Desk) -> None:
     new = NewAccount(
         "Açaí & Cia", "pos_pago", "test", certificates=True, partner_optin=True, ceiling_credits=9
     )
@@ -713,8 +713,8 @@ def test_a_caller_is_an_account_through_one_of_its_keys(
     assert engine.run(desk.caller(a_hash("unknown"), NOW)) is None
 
 
-def test_a_key_that_has_run_out_says_when(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Whether that is over is the authenticator's to say, at the very instant."""
+def test_an_expired_key_has_its_expiry(engine: Engine, desk: Desk, ana: Account) -> None:
+    """The authenticator decides whether it has expired, at the time of a request."""
     expires = NOW + 100
     desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("short"), expires), NOW)
     for now in (NOW, expires - 1, expires, expires + DAY_MS):
@@ -740,7 +740,7 @@ def test_a_revoked_key_is_refused_everywhere_within_a_second(
     assert engine.run(server.caller(a_hash("ana"), NOW + 1_000)) is None
 
 
-def test_a_key_that_was_asked_for_too_early_is_known_within_a_second(
+def test_a_key_read_before_its_creation_is_known_within_a_second(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     server = engine.open()
@@ -765,7 +765,7 @@ def test_revoking_twice_keeps_the_first_instant(desk: Desk, ana: Account) -> Non
     assert desk.revoke_key(4711, NOW) is False
 
 
-def test_the_last_use_of_a_key_is_remembered(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_the_last_use_of_a_key_is_recorded(engine: Engine, desk: Desk, ana: Account) -> None:
     assert desk.keys(ana.account_id)[0].last_used_ms is None
     engine.commit(desk, Touch(ana.account_id, NOW + 5))
     assert desk.keys(ana.account_id)[0].last_used_ms == NOW + 5
@@ -793,7 +793,7 @@ def passes(
     )
 
 
-def test_a_request_counts_for_all_limits_or_for_none(
+def test_a_request_counts_against_all_limits_or_none(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert [passes(engine, desk, "ana", [TWO, TEN]) for _ in range(5)] == [True, True] + [False] * 3
@@ -813,7 +813,7 @@ def test_keys_of_an_account_share_its_limit_and_have_their_own(
     assert passes(engine, desk, "bruno", [TWO, ONE_OF_KEY])
 
 
-def test_a_restart_forgives_nobody(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_restart_resets_no_limits(engine: Engine, desk: Desk, ana: Account) -> None:
     assert passes(engine, desk, "ana", [TWO])
     assert passes(engine, desk, "ana", [TWO])
     desk.close()
@@ -823,7 +823,7 @@ def test_a_restart_forgives_nobody(engine: Engine, desk: Desk, ana: Account) -> 
     assert passes(engine, next_one, "ana", [TWO], NOW + 30_000)
 
 
-def test_a_crash_forgives_nobody_what_a_commit_came_after(
+def test_a_crash_keeps_limits_written_with_a_commit(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert passes(engine, desk, "ana", [TWO])
@@ -832,7 +832,7 @@ def test_a_crash_forgives_nobody_what_a_commit_came_after(
     assert not passes(engine, engine.open(), "ana", [TWO])
 
 
-def test_what_a_clock_that_was_a_week_ahead_has_counted_says_nothing(
+def test_limits_counted_by_a_clock_a_week_ahead_are_void(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert passes(engine, desk, "ana", [TWO], NOW + 7 * DAY_MS)
@@ -861,14 +861,16 @@ def test_entries_are_of_one_account_and_moved_credits(
     assert [entry.kind for entry in entries(desk, ana)] == ["top_up"]
 
 
-def test_a_slow_reader_keeps_nobody_in_the_past(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_slow_reader_does_not_make_others_read_old_rows(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
     reading = iter(desk.entries(ana.account_id, 0, NOW + 1))
     next(reading)
 
     engine.commit(desk, a_charge(ana, "r2"), a_finish(ana, "key", "r2"))
     assert balance(desk, ana) == Balance(8, 0)
-    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) is not None
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) is not None
 
 
 def test_the_books_of_a_working_day_agree(
@@ -896,7 +898,7 @@ TAMPERED = {
 
 
 @pytest.mark.parametrize("error", TAMPERED)
-def test_the_check_finds_what_was_tampered_with(
+def test_the_check_finds_tampered_rows(
     engine: Engine, desk: Desk, ana: Account, error: str
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
@@ -913,7 +915,7 @@ def test_the_check_finds_what_was_tampered_with(
 # The server and the command line, on one database.
 
 
-def test_two_desks_see_each_others_changes_at_once(
+def test_two_desks_see_each_other_s_changes_at_once(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     command_line = engine.open()
@@ -973,11 +975,11 @@ def test_a_hold_is_settled_once_by_two_desks_too(engine: Engine, desk: Desk, ana
 # Closing.
 
 
-def test_closing_finishes_what_was_handed_in(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_closing_finishes_the_queued_changes(engine: Engine, desk: Desk, ana: Account) -> None:
     async def close_at_once() -> None:
         task = asyncio.create_task(desk.commit([a_charge(ana, "r1")]))
-        await asyncio.sleep(0)  # said
-        await asyncio.sleep(0)  # handed in
+        await asyncio.sleep(0)  # submitted
+        await asyncio.sleep(0)  # handed to the writer
         desk.close()
         assert await task is None
 

@@ -1,4 +1,4 @@
-"""Files that take long to write: asked for, kept in pieces, given up, removed."""
+"""Files that take long to write: requested, stored in pieces, replaced, removed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,16 +30,16 @@ def open_jobs(engine: Engine) -> list[str]:
     )
 
 
-def test_a_file_is_asked_for_written_and_read(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_file_is_requested_written_and_read(engine: Engine, desk: Desk, ana: Account) -> None:
     exports, asked = desk.exports, an_export(ana)
     engine.run(exports.begin(asked))
     assert open_jobs(engine) == ["e1"]
     assert engine.run(exports.find("e1")) == asked
-    engine.run(exports.tell("e1", 12))
+    engine.run(exports.report_progress("e1", 12))
     assert engine.run(exports.of_user(ana.account_id, 7)) == replace(asked, rows=12)
     assert engine.run(exports.of_user(ana.account_id, 8)) is None
     contents = [b"\0\xff" * 70, b"the end"]
-    # An attempt that died has left something.
+    # An attempt that died has left pieces.
     engine.run(exports.keep("e1", "died", 0, packed(b"other")))
     for number, content in enumerate(contents):
         engine.run(exports.keep("e1", "a", number, packed(content)))
@@ -58,7 +58,7 @@ def test_a_person_has_one_file(engine: Engine, desk: Desk, ana: Account) -> None
     engine.run(exports.begin(an_export(ana, "e3", user=8)))
     assert engine.run(exports.find("e1")) is None
     assert list(exports.pieces("e1")) == []
-    # Who was at it leaves nothing behind, nor should it die before the end.
+    # The job under way leaves no pieces, even if it dies before the end.
     engine.run(exports.keep("e1", "a", 1, packed(b"late")))
     assert engine.sql("SELECT count(*) FROM export_piece") == [(0,)]
     engine.run(exports.finish("e1", "a", 1, 4))
@@ -69,7 +69,9 @@ def test_a_person_has_one_file(engine: Engine, desk: Desk, ana: Account) -> None
     assert (found.export_id, found.form) == ("e2", "xlsx")
 
 
-def test_old_files_go_and_all_go_with_a_person(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_old_files_are_purged_and_an_erasure_deletes_all(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     exports = desk.exports
     engine.run(exports.begin(an_export(ana)))
     engine.run(exports.begin(replace(an_export(ana, "e2", user=8), created_ms=NOW + DAY_MS)))
@@ -84,7 +86,7 @@ def test_old_files_go_and_all_go_with_a_person(engine: Engine, desk: Desk, ana: 
     assert engine.sql("SELECT count(*) FROM export_piece") == [(0,)]
 
 
-def test_what_is_asked_for_while_somebody_is_erased_goes_too(
+def test_a_file_requested_during_an_erasure_is_deleted_too(
     engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people, forget_rows = desk.data_subjects, DataSubjects.forget_rows

@@ -1,4 +1,4 @@
-"""What every desk promises of the acts that extend certificates (contract 4.12)."""
+"""Acts that extend certificates, on every engine (contract 4.12)."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def test_acts_are_added_read_and_removed(engine: Engine, desk: Desk) -> None:
         engine.run(desk.extensions.add(STATE, a_form("b"), NOW))
     kept = replace(STATE, extension_id=second, added_ms=NOW + 1)
     assert desk.extensions.all() == [kept, replace(FEDERAL, extension_id=first, added_ms=NOW)]
-    assert desk.extensions.all_apart() == desk.extensions.all()
+    assert desk.extensions.all_in_thread() == desk.extensions.all()
 
     assert engine.run(desk.extensions.remove(second, BY, NOW)) == kept
     with pytest.raises(LookupError):

@@ -1,4 +1,4 @@
-"""A primary that is lost: what is answered while commits wait for its standby, and afterwards."""
+"""A lost primary: answers while commits wait for its standby, and after the fail-over."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.engine import DatabaseState
 from balcao.storage.places import place_at
 from balcao.storage.postgresql import backups, connections, schema, standby, timeline, writer
-from balcao.storage.postgresql.connections import LastingConnection, Punctual
+from balcao.storage.postgresql.connections import ReconnectingConnection, TimedConnection
 from balcao.storage.postgresql.desk import PostgresDesk
 from tests.storage import postgres
 from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hash, charged
@@ -29,7 +29,7 @@ from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hash, charged
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[postgres.Server]:
-    """A server of this module's own: its settings change, and it is stopped."""
+    """A server for this module, which changes its settings and stops it."""
     server = postgres.Server()
     yield server
     server.remove()
@@ -42,12 +42,12 @@ def address(server: postgres.Server) -> str:
 
 @pytest.fixture
 def desk(address: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresDesk]:
-    """A desk that waits for answers for half a second, and whose writer does nothing by itself."""
+    """A desk that waits half a second for answers, and whose writer does nothing when idle."""
     desk = PostgresDesk(address)
-    monkeypatch.setattr(Punctual, "patience_seconds", 0.5)
+    monkeypatch.setattr(TimedConnection, "patience_seconds", 0.5)
     monkeypatch.setattr(connections, "AWAY_SECONDS", 0.0)
     monkeypatch.setattr(writer, "OUTCOME_SECONDS_MAX", 1.0)
-    desk.engine._workers["writer"]._idle = lambda: None
+    desk.engine._workers["writer"]._on_idle = lambda: None
     desk.engine._writing.get().patience_seconds = 0.5
     yield desk
     desk.close()
@@ -62,7 +62,7 @@ def ana(desk: PostgresDesk) -> Account:
 
 
 def paid_with_a_key(ana: Account) -> list[Any]:
-    """The changes of a lookup with an idempotency key, answered at once."""
+    """Return the changes of a lookup with an idempotency key that is answered at once."""
     return [a_charge(ana, "r1"), a_bind(ana, "key", "r1"), a_finish(ana, "key", "r1")]
 
 
@@ -72,7 +72,7 @@ def waiting(server: postgres.Server) -> int:
 
 
 def recorded(server: postgres.Server, address: str) -> int:
-    """How many idempotency records anybody can see."""
+    """Return the number of visible idempotency records."""
     with psycopg.connect(address) as connection:
         row = connection.execute("SELECT count(*) FROM idempotency").fetchone()
     assert row is not None
@@ -88,7 +88,7 @@ def test_a_commit_that_waits_for_a_standby_stays_invisible(
     with server.waiting_for_a_standby():
         with pytest.raises(CommitUncertain):
             desk.commit_now(paid_with_a_key(ana))
-        assert waiting(server) == 1, "the process that waits was ended"
+        assert waiting(server) == 1, "the waiting process was ended"
         assert recorded(server, address) == 0
         with pytest.raises(StorageFailed) as caught:
             desk.engine._writing.get()
@@ -97,17 +97,17 @@ def test_a_commit_that_waits_for_a_standby_stays_invisible(
     assert charged(desk, ana) == {"r1": 1, "r2": 1}
 
 
-def test_a_batch_is_believed_only_after_a_commit_of_ones_own(
+def test_the_last_batch_is_read_with_a_commit(
     server: postgres.Server, address: str, desk: PostgresDesk
 ) -> None:
-    """The process that waited may have been ended all the same; then its commit is visible."""
-    with closing(LastingConnection(address)) as line, server.waiting_for_a_standby():
+    """The waiting process may have been ended nevertheless; then its commit is visible."""
+    with closing(ReconnectingConnection(address)) as line, server.waiting_for_a_standby():
         with pytest.raises(StorageFailed), line.guarded() as connection:
             desk.engine._node.last_batch(connection)
         assert waiting(server) == 1
 
 
-def test_a_connection_that_was_given_up_in_its_greeting_is_not_ended(
+def test_a_connection_dropped_while_registering_is_not_ended(
     server: postgres.Server, desk: PostgresDesk
 ) -> None:
     line = desk.engine._writing
@@ -123,10 +123,10 @@ def test_a_connection_that_was_given_up_in_its_greeting_is_not_ended(
     line.get()
 
 
-def test_a_replay_is_given_only_after_a_commit_of_ones_own(
+def test_a_replay_is_returned_only_after_a_commit(
     server: postgres.Server, address: str, desk: PostgresDesk, ana: Account
 ) -> None:
-    """A server that crashed while a commit waited shows it; the standby may not have it."""
+    """After a crash the server shows a commit that was waiting; the standby may not have it."""
     with server.waiting_for_a_standby():
         with pytest.raises(StorageFailed):
             desk.commit_now(paid_with_a_key(ana))
@@ -134,8 +134,8 @@ def test_a_replay_is_given_only_after_a_commit_of_ones_own(
         server.start()
         assert recorded(server, address) == 1
         with pytest.raises(CommitUncertain):
-            asyncio.run(desk.earlier(ana.account_id, "key", NOW))
-    found = asyncio.run(desk.earlier(ana.account_id, "key", NOW))
+            asyncio.run(desk.find_attempt(ana.account_id, "key", NOW))
+    found = asyncio.run(desk.find_attempt(ana.account_id, "key", NOW))
     assert found is not None
     assert found.recorded is not None
     assert found.recorded.request_id == "r1"
@@ -164,12 +164,12 @@ def test_a_start_without_a_migration_writes_no_schema(address: str) -> None:
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["up to date", "empty"])
-def test_a_start_that_waits_for_a_standby_ends_and_says_so(
+def test_a_start_that_waits_for_a_standby_fails_with_the_reason(
     server: postgres.Server, address: str, monkeypatch: pytest.MonkeyPatch, empty: bool
 ) -> None:
     if not empty:
         PostgresDesk(address).close()
-    monkeypatch.setattr(Punctual, "patience_seconds", 0.5)
+    monkeypatch.setattr(TimedConnection, "patience_seconds", 0.5)
     monkeypatch.setattr(schema, "COMMIT_SECONDS_MAX", -4.5)  # and five more
     with server.waiting_for_a_standby(), pytest.raises(StorageFailed) as caught:
         PostgresDesk(address)
@@ -185,13 +185,13 @@ def test_a_server_that_is_too_old_is_refused(address: str, monkeypatch: pytest.M
     assert "antiga demais" in (explain(caught.value) or "")
 
 
-# A server that may not be written to.
+# A read-only server.
 
 
 def test_a_connection_to_a_demoted_primary_is_dropped(
     server: postgres.Server, desk: PostgresDesk, ana: Account
 ) -> None:
-    """The next one is opened where it can write."""
+    """The next connection is opened to a server that accepts writes."""
     caller = asyncio.run(desk.caller(a_hash("ana"), NOW))
     assert caller is not None
     limits = [Limit("minuto", 5, 60_000)]
@@ -240,7 +240,7 @@ def hosts(*servers: postgres.Server) -> str:
     return "postgresql://postgres@/postgres?host=" + ",".join(str(one.folder) for one in servers)
 
 
-def served_by(line: LastingConnection) -> str:
+def served_by(line: ReconnectingConnection) -> str:
     return line.get().info.host
 
 
@@ -257,12 +257,12 @@ def test_of_several_hosts_the_primary_is_used_until_a_newer_one_is_promoted(
     def place(*servers: postgres.Server) -> Any:
         return place_at(hosts(*servers), home)
 
-    both = LastingConnection(place(second, first).address)
+    both = ReconnectingConnection(place(second, first).address)
     assert served_by(both) == str(first.folder)
     with pytest.raises(StorageFailed) as caught:
         place(second).open_desk(pepper=b"p")
     assert "só aceita leitura" in (explain(caught.value) or "")
-    lasting, reader = (LastingConnection(place(first, second).address) for _ in range(2))
+    lasting, reader = (ReconnectingConnection(place(first, second).address) for _ in range(2))
     assert served_by(lasting) == served_by(reader) == str(first.folder)
 
     second.admin("SELECT pg_promote()")
@@ -270,8 +270,8 @@ def test_of_several_hosts_the_primary_is_used_until_a_newer_one_is_promoted(
     assert served_by(both) == str(second.folder)
     # Connections that still lead to the old primary end there with their next use.
     assert served_by(reader) == str(second.folder)
-    for _ in range(2):  # in memory, and then what a new process reads in the data folder
-        fresh = LastingConnection(place(first, second).address)
+    for _ in range(2):  # first in memory, then as a new process reads it in the data folder
+        fresh = ReconnectingConnection(place(first, second).address)
         assert served_by(fresh) == str(second.folder)
         with pytest.raises(StorageFailed) as caught:
             place(first).open_desk(pepper=b"p")
@@ -286,7 +286,7 @@ def test_of_several_hosts_the_primary_is_used_until_a_newer_one_is_promoted(
 def test_backups_use_the_server_that_takes_writes(
     pair: tuple[postgres.Server, postgres.Server], timelines: timeline.Timelines, tmp_path: Path
 ) -> None:
-    """The first host that answers is the standby here."""
+    """The first host that answers is the standby in this test."""
     first, second = pair
     both = hosts(second, first)
     PostgresDesk(hosts(first)).close()

@@ -1,4 +1,4 @@
-"""What every desk promises of jobs: born with their cause, held by one, never lost."""
+"""Jobs on every engine: committed with their cause, claimed by one owner, never lost."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from balcao.core.access import Account
 from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Enqueue
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.jobs import Claimed, JobCount
+from balcao.storage.desk.jobs import ClaimedJob, JobCount
 from tests.storage.engines import Engine, PostgresEngine
 from tests.storage.world import DAY_MS, NOW, a_charge, a_keep, charged
 
@@ -20,16 +20,16 @@ B = Enqueue(KIND, "b", NOW - 1)
 
 def claim(
     engine: Engine, desk: Desk, owner: str = "me", at_ms: int = NOW, limit: int = 9
-) -> list[Claimed]:
+) -> list[ClaimedJob]:
     work = desk.jobs.claim(KIND, owner, at_ms, at_ms + LEASE_MS, limit, ATTEMPTS_MAX)
     return sorted(engine.run(work), key=lambda job: job.about)
 
 
 def standing(engine: Engine, desk: Desk) -> dict[str, int]:
-    return {one.state: one.count for one in engine.run(desk.jobs.standing())}
+    return {one.state: one.count for one in engine.run(desk.jobs.counts())}
 
 
-def test_a_job_is_born_with_its_cause_or_not_at_all(
+def test_a_job_is_committed_with_its_cause_or_not_at_all(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     too_much = a_charge(ana, "r1", credits=10_000_000)
@@ -50,7 +50,7 @@ def test_jobs_of_many_lists_share_their_commit(engine: Engine, desk: Desk) -> No
     assert standing(engine, desk) == {"waiting": 302}
 
 
-def test_nobody_takes_what_somebody_has(engine: Engine, desk: Desk) -> None:
+def test_a_claimed_job_is_not_claimed_again(engine: Engine, desk: Desk) -> None:
     other = engine.open()
     engine.commit(desk, A, B)
     assert [job.about for job in claim(engine, desk, limit=1)] == ["b"], "the oldest first"
@@ -65,7 +65,7 @@ def test_a_job_waits_for_its_time_and_for_its_kind(engine: Engine, desk: Desk) -
     assert [job.about for job in claim(engine, desk, at_ms=NOW + 1)] == ["later"]
 
 
-def test_one_that_is_open_is_asked_for_again_and_done_once_more(engine: Engine, desk: Desk) -> None:
+def test_an_open_job_that_is_enqueued_again_runs_again(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A)
     engine.commit(desk, A)
     assert standing(engine, desk) == {"waiting": 1}
@@ -81,7 +81,9 @@ def test_one_that_is_open_is_asked_for_again_and_done_once_more(engine: Engine, 
     assert len(claim(engine, desk)) == 1, "what is done can be wanted anew"
 
 
-def test_who_dies_loses_the_lease_and_another_one_begins_anew(engine: Engine, desk: Desk) -> None:
+def test_a_dead_owner_loses_the_lease_and_another_one_starts_again(
+    engine: Engine, desk: Desk
+) -> None:
     engine.commit(desk, A)
     (mine,) = claim(engine, desk)
     engine.kill(desk)
@@ -89,7 +91,7 @@ def test_who_dies_loses_the_lease_and_another_one_begins_anew(engine: Engine, de
     assert claim(engine, other, "other", NOW + LEASE_MS - 1) == []
     (theirs,) = claim(engine, other, "other", NOW + LEASE_MS)
     assert (theirs.job_id, theirs.attempts) == (mine.job_id, 2)
-    # The dead one was only slow: what it says counts for nothing.
+    # The first owner was only slow: its results are ignored.
     engine.run(other.jobs.finish(mine, "me", NOW))
     engine.run(other.jobs.fail(mine, "me", "KeyError", NOW, None))
     assert standing(engine, other) == {"running": 1}
@@ -97,7 +99,7 @@ def test_who_dies_loses_the_lease_and_another_one_begins_anew(engine: Engine, de
     assert standing(engine, other) == {}
 
 
-# A process of its own: it takes the job, says so, and waits to be killed.
+# A process of its own: it claims the job, reports it, and waits to be killed.
 _TAKER = """
 import asyncio, sys
 from pathlib import Path
@@ -118,7 +120,7 @@ asyncio.run(story())
 def test_a_process_that_is_killed_with_a_job_loses_it_and_the_job_is_done(
     engine: Engine, desk: Desk
 ) -> None:
-    """kill -9 between taking it and having done it."""
+    """kill -9 between claiming a job and finishing it."""
     engine.commit(desk, A)
     where = engine.address if isinstance(engine, PostgresEngine) else engine.path  # type: ignore[attr-defined]
     line = [sys.executable, "-c", _TAKER, str(where), str(NOW), str(NOW + LEASE_MS)]
@@ -136,7 +138,7 @@ def test_a_process_that_is_killed_with_a_job_loses_it_and_the_job_is_done(
     assert standing(engine, desk) == {}
 
 
-def test_a_lease_is_kept_by_who_renews_it(engine: Engine, desk: Desk) -> None:
+def test_a_renewed_lease_is_kept(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A, B)
     claim(engine, desk, limit=1)
     claim(engine, desk, "other")
@@ -144,7 +146,7 @@ def test_a_lease_is_kept_by_who_renews_it(engine: Engine, desk: Desk) -> None:
     assert [job.about for job in claim(engine, desk, "third", NOW + LEASE_MS)] == ["a"]
 
 
-def test_who_ends_well_gives_back_what_was_begun(engine: Engine, desk: Desk) -> None:
+def test_an_orderly_end_releases_the_jobs(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A, B)
     claim(engine, desk, limit=1)
     claim(engine, desk, "other")
@@ -153,7 +155,7 @@ def test_who_ends_well_gives_back_what_was_begun(engine: Engine, desk: Desk) -> 
     assert (job.about, job.attempts) == ("b", 1)
 
 
-def test_a_failure_is_due_again_and_given_up_at_last(engine: Engine, desk: Desk) -> None:
+def test_a_failed_job_is_retried_and_finally_given_up(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A)
     (job,) = claim(engine, desk)
     engine.run(desk.jobs.fail(job, "me", "OSError", NOW, NOW + 5))
@@ -161,7 +163,7 @@ def test_a_failure_is_due_again_and_given_up_at_last(engine: Engine, desk: Desk)
     (job,) = claim(engine, desk, at_ms=NOW + 5)
     assert job.attempts == 2
     engine.run(desk.jobs.fail(job, "me", "TimeoutError", NOW + 6, None))
-    found = list(engine.run(desk.jobs.standing()))
+    found = list(engine.run(desk.jobs.counts()))
     assert found == [JobCount(KIND, "failed", 1, NOW + 6, "TimeoutError")]
     assert claim(engine, desk, at_ms=NOW + DAY_MS) == []
     assert engine.run(desk.jobs.retry(NOW + DAY_MS)) == 1
@@ -173,16 +175,16 @@ def test_a_failure_is_due_again_and_given_up_at_last(engine: Engine, desk: Desk)
     assert job.attempts == 1, "a new cause begins it anew, too"
 
 
-def test_what_kills_everybody_who_takes_it_is_given_up(engine: Engine, desk: Desk) -> None:
+def test_a_job_that_kills_its_owners_is_given_up(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A)
     for attempt in range(ATTEMPTS_MAX):
         assert len(claim(engine, desk, f"owner {attempt}", NOW + attempt * LEASE_MS)) == 1
     assert claim(engine, desk, at_ms=NOW + ATTEMPTS_MAX * LEASE_MS) == []
-    (found,) = engine.run(desk.jobs.standing())
+    (found,) = engine.run(desk.jobs.counts())
     assert (found.state, found.error) == ("failed", "interrupted")
 
 
-def test_what_is_done_is_purged_and_what_is_open_is_not(engine: Engine, desk: Desk) -> None:
+def test_done_jobs_are_purged_and_open_ones_are_not(engine: Engine, desk: Desk) -> None:
     engine.commit(desk, A, B, Enqueue(KIND, "c", NOW))
     first, second, _ = claim(engine, desk)
     engine.run(desk.jobs.finish(first, "me", NOW))
@@ -194,7 +196,7 @@ def test_what_is_done_is_purged_and_what_is_open_is_not(engine: Engine, desk: De
     assert engine.sql("SELECT about FROM job") == [("c",)]
 
 
-def test_receipts_go_with_the_job_for_their_bytes_or_stay(
+def test_receipts_are_purged_together_with_the_job_for_their_bytes(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, a_keep(ana, "number"))

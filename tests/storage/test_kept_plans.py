@@ -1,4 +1,4 @@
-"""Plans are kept for as long as their connection: those of small tables must do for full ones."""
+"""Prepared plans live as long as their connection: those for small tables must suit full ones."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from balcao.storage.postgresql import QUERIES, limits
-from balcao.storage.postgresql.connections import LastingConnection
+from balcao.storage.postgresql.connections import ReconnectingConnection
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.schema import migrate
 from tests.storage import postgres
@@ -44,10 +44,10 @@ def address() -> Iterator[str]:
         ("rate_limit", limits._LOCK, ("{k7,k8}",)),
     ],
 )
-def test_two_rows_are_read_for_two(
+def test_two_rows_are_read_to_return_two(
     address: str, table: str, sql: str, values: Sequence[Any]
 ) -> None:
-    line = LastingConnection(address)
+    line = ReconnectingConnection(address)
     with closing(line), psycopg.connect(address, autocommit=True) as other:
         _fill(other, table, 1, 3)
         other.execute(f"ANALYZE {table}".encode())
@@ -64,8 +64,8 @@ def _fill(connection: "psycopg.Connection[Any]", table: str, first: int, last: i
     connection.execute((numbers + _FILL[table]).encode())
 
 
-def _read_so_far(line: LastingConnection, other: "psycopg.Connection[Any]", table: str) -> int:
-    """Rows that all connections have read of it, by index or not."""
+def _read_so_far(line: ReconnectingConnection, other: "psycopg.Connection[Any]", table: str) -> int:
+    """Return the rows that all connections have read of a table, by index or not."""
     line.execute("SELECT pg_stat_force_next_flush()")
     row = other.execute(
         "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)"

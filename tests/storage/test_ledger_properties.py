@@ -1,9 +1,8 @@
-"""Whatever is done to the accounts, in whatever order, the books say what a list of facts says.
+"""Random changes of accounts: the books equal a model.
 
-The machine plays working days: top-ups, charges, holds that are settled later or never, keys,
-receipts that are delivered again and again, many requests in one shared commit, months that turn,
-processes that die. The model beside it is a plain list of what was acknowledged, added up anew
-each time.
+The state machine runs working days: top-ups, charges, holds that are settled later or never, keys,
+receipts that are delivered repeatedly, many requests in one commit, turns of the month, processes
+that die. The model is a list of the acknowledged changes, summed each time.
 """
 
 import tempfile
@@ -60,7 +59,7 @@ OpenHold: TypeAlias = tuple[int, str, int, str | None]  # who, request, credits,
 
 @dataclass
 class Facts:
-    """What was acknowledged about one account; everything else is added up from it."""
+    """The acknowledged changes of one account, from which everything else is computed."""
 
     account: Account
     top_ups: list[int] = field(default_factory=list)
@@ -94,14 +93,14 @@ class Facts:
 
 @dataclass
 class Wish:
-    """One list of changes, what should come of it, and the request it is for."""
+    """A list of changes, its expected outcome, and its request."""
 
     changes: Sequence[Change]
     expected: Refusal | type[StorageFailed] | None
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """The desk and the facts, side by side."""
+    """The desk and the model."""
 
     engine_name = "sqlite"
 
@@ -132,7 +131,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.engine.close()
         self.folder.cleanup()
 
-    # Wishes: what a request may want. Each says what should come of it and notes the facts.
+    # Random requests. Each has its expected outcome and updates the model.
 
     def charge(self, who: int, credits: int, key: str | None, kinds: Sequence[str] = ()) -> Wish:
         facts, request = self.books[who], next(self.ids)
@@ -189,7 +188,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if key is not None:
             changes.append(a_finish(facts.account, key, request, at_ms=self.now_ms))
         if key is not None and facts.holders.get(key, request) != request:
-            return Wish(changes, KeyBound())  # its key ran out meanwhile and was taken again
+            return Wish(changes, KeyBound())  # its key expired meanwhile and was bound again
         if request not in facts.holds:
             return Wish(changes, HoldGone())
         del facts.holds[request]
@@ -204,7 +203,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return KeyBound() if key in facts.keys else None
 
     def _receipts(self, facts: Facts, kinds: Sequence[str]) -> list[KeepReceipt]:
-        """Two receipts with the same bytes for everybody: an own and a public one."""
+        """Two receipts with the same bytes: one of an account and a public one."""
         records = []
         for kind in kinds:
             owner = facts.account if kind.startswith("own") else None
@@ -217,7 +216,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.recorded.setdefault(receipt.receipt_id, receipt)
 
     def send(self, *wishes: Wish) -> None:
-        """Send lists together, and compare what came of each with what should."""
+        """Commit lists together, and compare each outcome with the expected one."""
         outcomes = self.engine.together(self.desk, *(wish.changes for wish in wishes))
         for wish, outcome in zip(wishes, outcomes, strict=True):
             if wish.expected is StorageFailed:
@@ -253,7 +252,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule(days=st.integers(0, 2))
     def details_go(self, days: int) -> None:
-        """What was charged stays."""
+        """Charges stay."""
         before_ms = self.now_ms - days * DAY_MS
         while self.engine.run(self.desk.people.purge_people(self.now_ms, before_ms, 0, 0)):
             pass
@@ -323,7 +322,7 @@ class LedgerMachine(RuleBasedStateMachine):
         for facts in self.books:
             facts.keys.clear()
             facts.holders.clear()
-        # Every key runs out.
+        # Every key expires.
         self.engine.run(self.desk.purge(self.now_ms + 400 * DAY_MS))
 
     @rule(age_days=st.integers(0, 30), limit=st.integers(1, 4))
@@ -352,7 +351,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @rule()
     def the_process_dies(self) -> None:
-        """The old desk is left as it is: nobody closes anything when a process is killed."""
+        """The old desk is not closed, as when a process is killed."""
         self.engine.kill(self.desk)
         self.desk = self.engine.open()
         given_back = self.desk.recover(self.now_ms)
@@ -363,7 +362,7 @@ class LedgerMachine(RuleBasedStateMachine):
                 if attempt.state == "running":
                     facts.keys[key] = Attempt("f", "died", None)
 
-    # What is always true.
+    # Invariants.
 
     @invariant()
     def the_books_say_what_the_facts_say(self) -> None:
@@ -374,7 +373,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert charged(self.desk, facts.account) == posts
             for key in ("key-a", "key-b", "key-c"):
                 number = facts.account.account_id
-                earlier = self.engine.run(self.desk.earlier(number, key, self.now_ms))
+                earlier = self.engine.run(self.desk.find_attempt(number, key, self.now_ms))
                 assert earlier == facts.keys.get(key)
 
     @invariant()
@@ -419,7 +418,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("engine_name", sorted(ENGINES))
-def test_the_ledger_keeps_its_books(engine_name: str) -> None:
+def test_the_ledger_stays_consistent(engine_name: str) -> None:
     machine = type("Machine", (LedgerMachine,), {"engine_name": engine_name})
     # A database of its own for each example takes a while.
     examples = 8 if engine_name == "postgresql" else 40

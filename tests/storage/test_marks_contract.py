@@ -1,4 +1,4 @@
-"""What a client marks its requests with goes with the money and with the details, on any engine."""
+"""Client, reference and restrictions of keys, with charges and details, on every engine."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ def test_what_a_dead_process_held_is_given_back_with_its_marks(
 
 
 @pytest.mark.parametrize("brought", [None, CertificateGiven("CND", "2027-01-01", "X", None, None)])
-def test_details_of_both_kinds_have_them(
+def test_traces_of_both_tables_have_client_and_reference(
     engine: Engine, desk: Desk, ana: Account, brought: CertificateGiven | None
 ) -> None:
     trace = a_trace(ana, "r1", key_digest="k", certificate=brought, **MARKS)
@@ -84,13 +84,13 @@ def test_details_of_both_kinds_have_them(
     assert desk.people.trace(ana.account_id, "r1") == trace
 
 
-def test_who_marks_nothing_has_none(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_requests_without_client_and_reference(engine: Engine, desk: Desk, ana: Account) -> None:
     assert engine.commit(desk, a_hold(ana, "r1", 1), a_bind(ana, "k", "r1")) is None
     assert engine.commit(desk, a_settle(ana, "r1", 1), a_trace(ana, "r1")) is None
     assert engine.sql(MARKED, "r1") == [("hold", None, None), ("post", None, None)]
 
 
-def test_a_door_is_read_with_its_key(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_restrictions_are_read_with_their_key(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.sql(
         "UPDATE api_key SET networks = ?, operations = ?, client_required = 1, administers = 1",
         '["10.0.0.0/8","2001:db8::/32"]',
@@ -104,7 +104,7 @@ def test_a_door_is_read_with_its_key(engine: Engine, desk: Desk, ana: Account) -
     assert caller.door == door
 
 
-# Told again.
+# Queries.
 
 
 def test_consumption_by_client_and_by_reference(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -127,7 +127,7 @@ def test_consumption_by_client_and_by_reference(engine: Engine, desk: Desk, ana:
 
 
 def test_requests_of_a_reference(engine: Engine, desk: Desk, ana: Account, bruno: Account) -> None:
-    """Charged lookups and holds, settled or not, newest first and in pages; nobody else's."""
+    """Charged lookups and holds, settled or not, newest first and in pages; only of the account."""
     assert engine.commit(desk, *a_marked_charged_lookup(ana, 1)) is None
     held, settled = number(NOW, 2), number(NOW, 3)
     assert engine.commit(desk, *marked(a_hold(ana, held, 2), a_hold(ana, settled, 2))) is None
@@ -169,7 +169,9 @@ def test_the_request_under_a_key(engine: Engine, desk: Desk, ana: Account, bruno
 
 
 @pytest.mark.parametrize("wanted", [{"client": "loja-7"}, {"reference": "NF:12/3"}])
-def test_traces_of_a_mark(engine: Engine, desk: Desk, ana: Account, wanted: dict[str, str]) -> None:
+def test_traces_by_client_or_reference(
+    engine: Engine, desk: Desk, ana: Account, wanted: dict[str, str]
+) -> None:
     assert engine.commit(desk, *a_marked_charged_lookup(ana, 1)) is None
     unmarked = together(a_charge(ana, number(NOW, 2)), a_trace(ana, number(NOW, 2)))
     assert engine.commit(desk, unmarked) is None
@@ -178,16 +180,16 @@ def test_traces_of_a_mark(engine: Engine, desk: Desk, ana: Account, wanted: dict
     assert [trace.request_id for trace in found] == [number(NOW, 1)]
 
 
-# Doors.
+# Restrictions.
 
 
-def test_a_change_of_a_door_is_signed_and_in_force(
+def test_a_change_of_restrictions_is_signed_and_in_force(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     (key,) = desk.keys(ana.account_id)
     assert key.door is None
     door = KeyDoor(("10.0.0.0/8",), ("suframa",), True, True)
-    assert desk.change_door(key.key_id, door, NOW, BY)
+    assert desk.change_restrictions(key.key_id, door, NOW, BY)
     assert desk.keys(ana.account_id)[0].door == door
     caller = engine.run(desk.caller(a_hash("ana"), NOW))
     assert caller is not None
@@ -199,13 +201,13 @@ def test_a_change_of_a_door_is_signed_and_in_force(
             " exige cliente não → sim; administra não → sim",
         )
     ]
-    assert desk.change_door(key.key_id, door, NOW, BY), "nothing to do"
+    assert desk.change_restrictions(key.key_id, door, NOW, BY), "nothing to do"
     assert len(deeds(desk, "key.change")) == 1
-    assert desk.change_door(key.key_id, None, NOW, a_form("f1"))
+    assert desk.change_restrictions(key.key_id, None, NOW, a_form("f1"))
     assert desk.keys(ana.account_id)[0].door is None
     with pytest.raises(FormDone):
-        desk.change_door(key.key_id, door, NOW, a_form("f1"))
-    assert not desk.change_door(99, door, NOW, BY)
+        desk.change_restrictions(key.key_id, door, NOW, a_form("f1"))
+    assert not desk.change_restrictions(99, door, NOW, BY)
 
 
 def test_a_face_key_stays_one_and_has_networks(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -216,18 +218,18 @@ def test_a_face_key_stays_one_and_has_networks(engine: Engine, desk: Desk, ana: 
     with pytest.raises(InvalidParameter):
         desk.create_key(dataclasses.replace(new, hash=a_hash("l"), door=KeyDoor((), of_face)), NOW)
     for wider in (KeyDoor(("::/0",)), KeyDoor(("::/0",), ("suframa",), True, True)):
-        assert desk.change_door(key.key_id, wider, NOW, BY)
+        assert desk.change_restrictions(key.key_id, wider, NOW, BY)
         caller = engine.run(desk.caller(a_hash("k"), NOW))
         assert caller is not None
         assert caller.door == KeyDoor(("::/0",), of_face)
     for opener in (None, KeyDoor(), KeyDoor((), of_face)):
         with pytest.raises(InvalidParameter):
-            desk.change_door(key.key_id, opener, NOW, BY)
+            desk.change_restrictions(key.key_id, opener, NOW, BY)
     assert desk.keys(ana.account_id)[-1].door == KeyDoor(("::/0",), of_face)
     assert len(deeds(desk, "key.change")) == 1
 
 
-def test_a_key_made_with_a_door(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_key_created_with_restrictions(engine: Engine, desk: Desk, ana: Account) -> None:
     door = KeyDoor(("2001:db8::/32",), client_required=True)
     made = desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("k"), door=door), NOW, BY)
     assert made.door == door
@@ -235,20 +237,20 @@ def test_a_key_made_with_a_door(engine: Engine, desk: Desk, ana: Account) -> Non
     assert said.endswith("endereços 2001:db8::/32; exige cliente sim")
 
 
-def test_a_door_is_in_force_in_another_process_within_a_second(
+def test_restrictions_are_in_force_in_another_process_within_a_second(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     other = engine.open()
     before = engine.run(other.caller(a_hash("ana"), NOW))
     assert before is not None
     assert before.door is None
-    assert desk.change_door(ana.account_id, KeyDoor(operations=()), NOW, BY)
+    assert desk.change_restrictions(ana.account_id, KeyDoor(operations=()), NOW, BY)
     after = engine.run(other.caller(a_hash("ana"), NOW + 500))
     assert after is not None
     assert after.door == KeyDoor(operations=())
 
 
-def test_the_schema_keeps_truths(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_the_schema_accepts_only_booleans(engine: Engine, desk: Desk, ana: Account) -> None:
     for column in ("client_required", "administers"):
         with pytest.raises(engine.wall):
             engine.sql(f"UPDATE api_key SET {column} = 2")

@@ -40,11 +40,11 @@ def test_a_second_migration(
 def test_a_desk_whose_data_moved_away_is_migrated_too(
     engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A later move may bring the data back to it. Its walls stand before and afterwards."""
+    """A later move may bring the data back to it. Writes are blocked before and afterwards."""
     if isinstance(engine, SqliteEngine):
         wall = "BEGIN SELECT RAISE(ABORT, 'moved away'); END"
         engine.sql(f"CREATE TRIGGER moved_account BEFORE UPDATE ON account {wall}")
-        change = f"{COLUMN}; UPDATE account SET nickname = name"  # triggers rest
+        change = f"{COLUMN}; UPDATE account SET nickname = name"  # triggers are disabled
     else:
         wall = "FOR EACH STATEMENT EXECUTE FUNCTION never('moved away')"
         engine.sql(f"CREATE TRIGGER a_moved BEFORE INSERT OR UPDATE ON account {wall}")
@@ -62,7 +62,7 @@ def test_a_database_of_a_newer_version_is_not_touched(engine: Engine, desk: Desk
         engine.open()
 
 
-# The newest of those days, the same number as today's first, and one that is reached again.
+# The newest of those versions, the number of the present first one, and a later one.
 @pytest.mark.parametrize("version", [22, 1, 2])
 def test_a_database_from_before_the_first_release_is_refused_as_it_is(
     engine: Engine, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: int

@@ -1,4 +1,4 @@
-"""The ledger and the traces on PostgreSQL by month: what lies where, who makes room, what goes."""
+"""Monthly partitions of the ledger and the traces on PostgreSQL."""
 
 import datetime
 import logging
@@ -40,7 +40,7 @@ AFTER = brasilia("2026-08-01 00:00:00")
 
 
 def number(at_ms: int, n: int = 0) -> str:
-    """A request's number, a UUID of version 7, made at this instant."""
+    """Return a request number, a UUID of version 7, made at this instant."""
     digits = f"{at_ms:012x}"
     return f"{digits[:8]}-{digits[8:]}-7abc-8def-{n:012x}"
 
@@ -60,7 +60,7 @@ def months(engine: PostgresEngine, table: str) -> list[str]:
 
 
 def where(engine: PostgresEngine, table: str) -> list[tuple[str, str | None]]:
-    """Each row's partition and request."""
+    """Return each row's partition and request."""
     rows = engine.sql(f"SELECT tableoid::regclass::text, request_id FROM {table}")
     return sorted((name.removeprefix(f"{table}_"), request) for name, request in rows if request)
 
@@ -68,7 +68,7 @@ def where(engine: PostgresEngine, table: str) -> list[tuple[str, str | None]]:
 AHEAD = ["2026_08", "2026_09", "2026_10", "rest"]
 
 
-def test_months_are_made_ahead_at_the_start_and_when_purging(
+def test_partitions_are_created_ahead_at_the_start_and_when_purging(
     engine: PostgresEngine, desk: PostgresDesk
 ) -> None:
     for table in ("ledger_entry", "charged_lookup", "trace"):
@@ -89,7 +89,7 @@ def test_months_are_made_ahead_at_the_start_and_when_purging(
         ]
 
 
-def test_a_request_lies_in_the_month_of_its_number(
+def test_a_request_is_in_the_partition_of_its_number(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     desk.recover(BEFORE)
@@ -136,7 +136,7 @@ def test_nothing_is_charged_twice_at_a_months_turn(
         " VALUES (1, 0, '2026-08', 'top_up', 5, 0, 'x')",
     ],
 )
-def test_partitions_have_the_ledgers_walls(
+def test_partitions_have_the_constraints_of_the_ledger(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, attempt: str, partition: str
 ) -> None:
     desk.recover(NOW)
@@ -147,7 +147,7 @@ def test_partitions_have_the_ledgers_walls(
     assert entries(desk, ana) == before
 
 
-def test_nodes_that_make_the_same_months_at_once(
+def test_nodes_that_create_the_same_partitions_at_once(
     engine: PostgresEngine, desk: PostgresDesk
 ) -> None:
     nodes = [desk, *(engine.open() for _ in range(3))]
@@ -157,7 +157,7 @@ def test_nodes_that_make_the_same_months_at_once(
         assert months(engine, table) == AHEAD
 
 
-def test_rows_that_came_before_their_month_was_made_stay(
+def test_rows_stored_before_their_partition_stay(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, caplog: pytest.LogCaptureFixture
 ) -> None:
     request = number(NOW)
@@ -177,10 +177,10 @@ def test_rows_that_came_before_their_month_was_made_stay(
     assert desk.check().complaints == []
 
 
-def test_months_follow_one_another_whatever_becomes_of_the_zone(
+def test_partitions_are_adjacent_even_if_the_time_zone_changes(
     engine: PostgresEngine, desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Brasília has summer time again, and these months were made before anybody knew."""
+    """Brasília has summer time again, and these partitions were created before that was known."""
     desk.recover(NOW)
     monkeypatch.setattr(calendar, "BRASILIA", ZoneInfo("America/Noronha"))
     desk.recover(brasilia("2026-09-15 12:00:00"))
@@ -188,7 +188,7 @@ def test_months_follow_one_another_whatever_becomes_of_the_zone(
         assert months(engine, table) == [*AHEAD[:3], "2026_11", "rest"]
 
 
-def test_a_month_that_cannot_be_made_keeps_nobody_from_serving(
+def test_a_partition_that_cannot_be_created_does_not_stop_serving(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     bounds = f"FOR VALUES FROM ('{number(NOW)}') TO ('{number(NOW + DAY_MS)}')"
@@ -200,7 +200,7 @@ def test_a_month_that_cannot_be_made_keeps_nobody_from_serving(
     assert engine.run(desk.purge(NOW + 30 * DAY_MS)) == 1
 
 
-def test_who_may_make_no_table_serves_all_the_same(
+def test_a_user_who_cannot_create_tables_can_serve(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     engine.sql("CREATE ROLE clerk_of_partitions")
@@ -216,7 +216,7 @@ def test_who_may_make_no_table_serves_all_the_same(
         engine.sql("DROP ROLE clerk_of_partitions")
 
 
-def test_months_are_made_another_time_when_tables_are_in_use(
+def test_partitions_are_created_later_if_tables_are_in_use(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one_by_one, tries = partitions._one_by_one, 0
@@ -233,7 +233,7 @@ def test_months_are_made_another_time_when_tables_are_in_use(
         desk.recover(NOW)
         assert months(engine, "ledger_entry") == ["rest"]
         assert engine.commit(desk, a_charge(ana, "r1")) is None
-        # A long backlog is purged in many strokes: not each of them waits, with others behind it.
+        # A long backlog is purged in many steps, not each of which may wait and block others.
         for _ in range(5):
             engine.run(desk.purge(NOW))
         assert tries == 1
@@ -246,7 +246,7 @@ def purge(engine: PostgresEngine, desk: PostgresDesk, oldest_trace_ms: int) -> i
     return engine.run(desk.people.purge_people(NOW, oldest_trace_ms, 0, oldest_trace_ms))
 
 
-def test_old_months_of_traces_go_as_a_whole(
+def test_old_partitions_of_traces_are_dropped(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     with psycopg.connect(engine.address, autocommit=True) as connection:
@@ -255,7 +255,7 @@ def test_old_months_of_traces_go_as_a_whole(
         at_ms = brasilia(f"2026-{month}-15 12:00:00")
         engine.commit(desk, a_trace(ana, number(at_ms), opened_ms=at_ms))
     engine.commit(desk, a_trace(ana, "r1", opened_ms=brasilia("2026-05-15 12:00:00")))
-    # June is not over for somebody whose clock was set: it goes an hour after its end.
+    # June may not be over by the clock of another node: it is dropped an hour after its end.
     june = brasilia("2026-07-01 00:00:00")
     assert purge(engine, desk, june) == 3
     assert months(engine, "trace") == ["2026_06", "2026_07", "2026_08", "rest"]
@@ -268,7 +268,7 @@ def test_old_months_of_traces_go_as_a_whole(
     assert months(engine, "ledger_entry") == ["2026_05", "2026_06", "2026_07", "2026_08", "rest"]
 
 
-def test_months_in_use_are_dropped_another_time(
+def test_partitions_in_use_are_dropped_later(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(engine.address, autocommit=True) as connection:

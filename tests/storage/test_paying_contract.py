@@ -1,4 +1,4 @@
-"""What every engine promises of a request that is counted and paid for in one step (`pay`)."""
+"""Requests that are counted and charged in one step (`charge_nowait`), on every engine."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ Told = tuple[Sequence[Verdict] | None, Refusal | Exception | None]
 def paid(
     engine: Engine, desk: Desk, account: Account, *lists: Sequence[Change], limit: Limit = MANY
 ) -> list[Told]:
-    """One request for each list, all at once; what each was told."""
+    """Send a request for each list, all at once; return the outcomes."""
 
     async def all_of_them() -> list[Told]:
         loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ def paid(
             def told(*answer: Any, future: "asyncio.Future[Told]" = each) -> None:
                 future.set_result(answer)
 
-            desk.pay(caller, [limit], NOW, changes, told)
+            desk.charge_nowait(caller, [limit], NOW, changes, told)
         return list(await asyncio.gather(*waiting))
 
     caller = a_caller(engine, desk, account.name)
@@ -46,7 +46,7 @@ def paid(
 
 
 def left(answers: Sequence[Told]) -> list[int]:
-    """Of each, how many requests could follow."""
+    """Return how many requests could follow each one."""
     found = []
     for verdicts, _ in answers:
         assert verdicts is not None
@@ -55,7 +55,7 @@ def left(answers: Sequence[Told]) -> list[int]:
     return found
 
 
-def test_what_no_limit_refuses_is_paid_and_counted(
+def test_a_request_within_the_limits_is_charged_and_counted(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     answers = paid(engine, desk, ana, [a_charge(ana, "r1")], [a_charge(ana, "r2", 3)])
@@ -67,7 +67,7 @@ def test_what_no_limit_refuses_is_paid_and_counted(
     assert verdict.remaining == 997, "counted for all who count"
 
 
-def test_what_a_limit_refuses_is_not_paid(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_request_beyond_a_limit_is_not_charged(engine: Engine, desk: Desk, ana: Account) -> None:
     lists = [[a_charge(ana, f"r{number}")] for number in range(4)]
     answers = paid(engine, desk, ana, *lists, limit=TWO)
 
@@ -76,10 +76,12 @@ def test_what_a_limit_refuses_is_not_paid(engine: Engine, desk: Desk, ana: Accou
     assert charged(desk, ana) == {"r0": 1, "r1": 1}
 
 
-def test_what_cannot_be_paid_is_counted_and_said(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_request_without_credits_is_counted_and_refused(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
     heard: list[Refusal | Exception | None] = []
     engine_of: Any = desk.engine
-    engine_of.on_refused(heard.append)
+    engine_of.on_refusal(heard.append)
     lists = [[a_charge(ana, "r1", 8)], [a_charge(ana, "r2", 3)], [a_charge(ana, "r3", 2)]]
     answers = paid(engine, desk, ana, *lists)
 
@@ -89,7 +91,7 @@ def test_what_cannot_be_paid_is_counted_and_said(engine: Engine, desk: Desk, ana
     assert heard == [Short(3, 2)], "who was paid for is no refusal"
 
 
-def test_without_a_price_it_is_counted(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_free_request_is_counted(engine: Engine, desk: Desk, ana: Account) -> None:
     answers = paid(engine, desk, ana, [], [])
     assert left(answers) == [999, 998]
     assert [outcome for _, outcome in answers] == [None, None]
@@ -99,7 +101,7 @@ def test_without_a_price_it_is_counted(engine: Engine, desk: Desk, ana: Account)
 def test_requests_that_are_only_counted_share_the_limit(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    """On PostgreSQL those are counted beside the writer, on a connection of their own."""
+    """On PostgreSQL these are counted on another connection than the writer's."""
     lists: list[Sequence[Change]] = []
     for number in range(20):
         lists += [[a_charge(ana, f"r{number}", 1)], []] if number < 10 else [[]]
@@ -107,7 +109,7 @@ def test_requests_that_are_only_counted_share_the_limit(
     assert sorted(left(answers)) == [*range(970, 1000)]
 
 
-def test_a_broken_list_leaves_the_others_alone(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_broken_list_does_not_affect_the_others(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
     lists = [[a_charge(ana, name)] for name in ("r2", "r1", "r3")]
     answers = paid(engine, desk, ana, *lists)
@@ -115,17 +117,17 @@ def test_a_broken_list_leaves_the_others_alone(engine: Engine, desk: Desk, ana: 
     assert charged(desk, ana) == {"r1": 1, "r2": 1, "r3": 1}
 
 
-def test_nothing_is_paid_where_nothing_can_be_written(
+def test_nothing_is_charged_if_nothing_can_be_written(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     with engine.cannot_write(desk):
         ((verdicts, outcome),) = paid(engine, desk, ana, [a_charge(ana, "r1")])
-    assert verdicts is not None, "else somebody would ask, and pay, once more"
+    assert verdicts is not None, "otherwise the caller would repeat the request and pay twice"
     assert isinstance(outcome, StorageFailed)
     assert balance(desk, ana).credits == 10
 
 
-def test_a_receipt_is_known_once_it_was_paid_with(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_receipt_is_recorded_with_its_charge(engine: Engine, desk: Desk, ana: Account) -> None:
     for number, known in enumerate([False, True]):
         changes: list[Change] = [a_charge(ana, f"r{number}"), a_keep(ana, "recibo")]
         assert desk.has_recorded("recibo") is known
@@ -133,7 +135,7 @@ def test_a_receipt_is_known_once_it_was_paid_with(engine: Engine, desk: Desk, an
     assert charged(desk, ana) == {"r0": 1, "r1": 1}
 
 
-def test_a_receipt_that_a_limit_refused_is_not_known(
+def test_a_receipt_refused_by_a_limit_is_not_recorded(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     paid(engine, desk, ana, [], [], limit=TWO)
@@ -142,13 +144,13 @@ def test_a_receipt_that_a_limit_refused_is_not_known(
     assert desk.receipt("recibo") is None
 
 
-def test_who_is_short_of_credits_is_counted(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_requests_short_of_credits_are_counted(engine: Engine, desk: Desk, ana: Account) -> None:
     assert [paid(engine, desk, ana, [a_charge(ana, "r1", 99)])[0][1]] == [Short(99, 10)]
     assert left(paid(engine, desk, ana, [])) == [998]
 
 
-def test_who_was_refused_is_told_so_again(engine: Engine, desk: Desk, ana: Account) -> None:
-    """Where nothing of a batch is admitted nothing is committed, and the next one begins anew."""
+def test_a_refused_request_is_refused_again(engine: Engine, desk: Desk, ana: Account) -> None:
+    """If nothing of a batch is admitted, nothing is committed, and the next batch works."""
     paid(engine, desk, ana, [a_charge(ana, "r1")], [a_charge(ana, "r2")], limit=TWO)
     for _ in range(2):
         assert paid(engine, desk, ana, [a_charge(ana, "r3")], limit=TWO) == [(None, None)]

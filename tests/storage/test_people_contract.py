@@ -1,4 +1,4 @@
-"""What every desk promises of people (`storage.people.People`): users, sessions, links."""
+"""Users, sessions and links on every engine (`storage.desk.people.People`)."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -38,7 +38,7 @@ def olga(engine: Engine, desk: Desk) -> User:
 
 
 def signed_in(people: People, token: bytes, now_ms: int) -> int | None:
-    """Whose session it is."""
+    """Return the session of a token."""
     found = people.session(token, now_ms, IDLE_MS, LIFETIME_MS)
     return None if found is None else found.user.user_id
 
@@ -46,7 +46,7 @@ def signed_in(people: People, token: bytes, now_ms: int) -> int | None:
 # Users.
 
 
-def test_somebody_who_is_let_in(engine: Engine, desk: Desk, people: People, ana: Account) -> None:
+def test_a_new_user(engine: Engine, desk: Desk, people: People, ana: Account) -> None:
     new = NewUser("  Lia@Exemplo.com.br ", "Lia Prado", "manager", ana.account_id)
     user = engine.run(people.add_user(new, BY, NOW))
 
@@ -69,7 +69,7 @@ def test_somebody_who_is_let_in(engine: Engine, desk: Desk, people: People, ana:
     ]
 
 
-def test_an_address_is_let_in_once_whatever_its_case(
+def test_an_address_is_used_once_ignoring_case(
     engine: Engine, desk: Desk, ana: Account, bruno: Account, lia: User
 ) -> None:
     people = desk.people
@@ -86,7 +86,7 @@ def test_an_address_is_let_in_once_whatever_its_case(
     engine.run(people.add_user(other, a_form("f1"), NOW))
 
 
-def test_users_are_listed_by_name_and_operators_apart(
+def test_users_are_listed_by_name_and_operators_separately(
     engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
 ) -> None:
     for name in ("Zoe", "ana", "Bia"):
@@ -108,7 +108,7 @@ def test_there_is_an_operator_when_one_has_a_password(
     assert people.has_operator()
 
 
-def test_a_sign_in_is_checked_by_address_whatever_its_case(
+def test_a_sign_in_ignores_the_case_of_the_address(
     engine: Engine, people: People, lia: User
 ) -> None:
     engine.run(people.set_totp(lia.user_id, b"sealed", BY, NOW))
@@ -141,7 +141,7 @@ def test_another_name_and_role(engine: Engine, desk: Desk, people: People, lia: 
     ], "what changes nothing is not logged"
 
 
-def test_an_operator_stays_one_and_nobody_becomes_one(
+def test_the_operator_role_is_neither_lost_nor_gained(
     engine: Engine, desk: Desk, people: People, lia: User, olga: User
 ) -> None:
     for user, role in ((lia, "operator"), (olga, "manager")):
@@ -151,7 +151,7 @@ def test_an_operator_stays_one_and_nobody_becomes_one(
     assert deeds(desk, "user.change") == []
 
 
-def test_a_suspended_user_is_out_at_once_and_may_come_back(
+def test_a_suspension_works_at_once_and_can_be_lifted(
     engine: Engine, desk: Desk, people: People, lia: User, olga: User
 ) -> None:
     token, link = a_token("t"), a_token("l")
@@ -171,15 +171,15 @@ def test_a_suspended_user_is_out_at_once_and_may_come_back(
     engine.run(people.suspend_user(lia.user_id, False, BY, NOW + 7))
     assert people.credentials(lia.email) is not None
     for ended in (token, a_token("late")):
-        assert signed_in(people, ended, NOW + 7) is None, "what ended stays ended"
+        assert signed_in(people, ended, NOW + 7) is None, "ended sessions stay ended"
     assert people.link(link, NOW) is None
     assert [action for action, *_ in deeds(desk)[-2:]] == ["user.suspend", "user.resume"]
 
 
-def test_what_is_open_is_no_way_in_for_somebody_who_is_suspended(
+def test_sessions_and_links_of_a_suspended_user_do_not_work(
     engine: Engine, people: People, lia: User
 ) -> None:
-    """However it came to be open."""
+    """Even if it is open for whatever reason."""
     engine.run(people.open_session(lia.user_id, a_token("t"), BY, NOW))
     engine.sql("UPDATE person SET suspended_ms = 1")
     make_link(engine, people, a_token("l"), lia)
@@ -188,7 +188,7 @@ def test_what_is_open_is_no_way_in_for_somebody_who_is_suspended(
     assert claim(engine, people, a_token("l")) is None
 
 
-def test_the_last_operator_who_can_enter_stays(
+def test_the_last_operator_who_can_sign_in_cannot_be_suspended(
     engine: Engine, desk: Desk, people: People, lia: User, olga: User
 ) -> None:
     without_password = a_user(engine, desk, None, "Nina")
@@ -216,7 +216,7 @@ def test_two_operators_cannot_suspend_each_other_at_the_same_time(
     assert [type(outcome) for outcome in engine.run(both())] == [type(None), LastOperator]
 
 
-def test_a_new_password_ends_what_was_open(engine: Engine, people: People, lia: User) -> None:
+def test_a_new_password_ends_sessions_and_links(engine: Engine, people: People, lia: User) -> None:
     other = a_token("t")
     engine.run(people.open_session(lia.user_id, other, BY, NOW))
     make_link(engine, people, a_token("l"), lia)
@@ -303,20 +303,20 @@ def test_a_form_is_carried_out_once(
     engine.run(TO_ONE_USER[name](people, other.user_id, a_form("g")))
 
 
-def test_a_form_for_somebody_new_is_carried_out_once(
+def test_a_form_for_a_new_user_is_carried_out_once(
     engine: Engine, people: People, ana: Account
 ) -> None:
     new = NewUser("lia@exemplo.com.br", "Lia", "manager", ana.account_id)
     engine.run(people.add_user(new, a_form("f"), NOW))
-    with pytest.raises(FormDone):  # and not that the address is taken
+    with pytest.raises(FormDone):  # not that the address is taken
         engine.run(people.add_user(new, a_form("f"), NOW))
 
 
 @pytest.mark.parametrize("name", TO_ONE_USER)
-def test_a_deed_and_its_log_entry_are_one_commit(
+def test_an_action_and_its_log_entry_are_one_commit(
     engine: Engine, desk: Desk, people: People, lia: User, name: str
 ) -> None:
-    """The log refuses the entry: nothing is done either."""
+    """If the log refuses the entry, nothing is done."""
     new = NewUser("x@exemplo.com.br", "X", "operator", None)
     known = people.credentials(lia.email)
     with engine.wall_off("audit_entry"):
@@ -330,7 +330,7 @@ def test_a_deed_and_its_log_entry_are_one_commit(
     engine.run(TO_ONE_USER[name](people, lia.user_id, BY))
 
 
-def test_a_full_disk_is_told(engine: Engine, desk: Desk, people: People, lia: User) -> None:
+def test_a_full_disk_is_reported(engine: Engine, desk: Desk, people: People, lia: User) -> None:
     with engine.cannot_write(desk):
         for work in TO_ONE_USER.values():
             with pytest.raises(StorageFailed):
@@ -340,7 +340,7 @@ def test_a_full_disk_is_told(engine: Engine, desk: Desk, people: People, lia: Us
     assert people.user(lia.user_id) == lia
 
 
-def test_people_do_not_print_themselves(people: People, lia: User) -> None:
+def test_reprs_contain_no_personal_data(people: People, lia: User) -> None:
     known = people.credentials(lia.email)
     shown = repr((lia, known, NewUser(lia.email, lia.name, "manager", 1)))
     for secret in (lia.email, lia.name, "hash of lia"):
@@ -390,7 +390,7 @@ def test_a_session_ends_however_much_it_is_used(engine: Engine, people: People, 
     assert signed_in(people, token, NOW + LIFETIME_MS) is None
 
 
-def test_a_late_use_of_a_session_that_is_closed_touches_nobody(
+def test_a_late_use_of_a_closed_session_affects_no_other(
     engine: Engine, people: People, lia: User, olga: User
 ) -> None:
     engine.run(people.open_session(lia.user_id, a_token("t"), BY, NOW))
@@ -413,7 +413,7 @@ def test_signing_out_everywhere_else(engine: Engine, people: People, lia: User, 
     assert open_now == ["b", "o"]
 
 
-def test_only_an_operators_sign_in_is_a_deed(
+def test_only_an_operators_sign_in_is_logged(
     engine: Engine, desk: Desk, people: People, lia: User, olga: User
 ) -> None:
     for user in (lia, olga):
@@ -427,7 +427,7 @@ def test_only_an_operators_sign_in_is_a_deed(
 def test_a_user_of_a_suspended_account_may_still_sign_in(
     engine: Engine, people: People, lia: User
 ) -> None:
-    """To read the statement."""
+    """So that the statement can be read."""
     assert lia.account_id is not None
     engine.run(people.suspend_account(lia.account_id, True, BY, NOW))
     assert people.credentials(lia.email) is not None
@@ -482,7 +482,9 @@ def test_a_link_sets_a_password_once(engine: Engine, desk: Desk, people: People,
     assert deeds(desk) == done
 
 
-def test_a_link_is_used_once_by_two_who_hurry(engine: Engine, people: People, lia: User) -> None:
+def test_a_link_is_used_once_by_concurrent_requests(
+    engine: Engine, people: People, lia: User
+) -> None:
     make_link(engine, people, a_token("l"), lia)
 
     async def both() -> list[User | None]:
@@ -497,7 +499,7 @@ def test_a_link_is_used_once_by_two_who_hurry(engine: Engine, people: People, li
     assert known.password_hash == "one"
 
 
-def test_a_link_grows_old(engine: Engine, people: People, lia: User) -> None:
+def test_a_link_expires(engine: Engine, people: People, lia: User) -> None:
     make_link(engine, people, a_token("l"), lia)
     assert people.link(a_token("l"), GOOD_UNTIL - 1) is not None
     assert people.link(a_token("l"), GOOD_UNTIL) is None
@@ -517,7 +519,7 @@ def test_a_new_link_voids_the_earlier_ones_of_this_user(
     assert people.link(a_token("olga"), NOW) is not None
 
 
-def test_the_first_operator_comes_in_by_a_link(engine: Engine, desk: Desk, people: People) -> None:
+def test_the_first_operator_signs_up_by_a_link(engine: Engine, desk: Desk, people: People) -> None:
     make_link(engine, people, a_token("void"), None)
     make_link(engine, people, a_token("l"), None)
     assert people.link(a_token("void"), NOW) is None
@@ -549,7 +551,7 @@ def test_the_first_operators_link_is_void_when_there_is_one(
     assert [user.user_id for user in people.users(None)] == [olga.user_id]
 
 
-def test_a_link_stays_good_when_the_address_is_taken(
+def test_a_link_stays_valid_when_the_address_is_taken(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     a_user(engine, desk, ana, "olga")
@@ -571,7 +573,9 @@ def test_what_is_done_at_the_terminal_needs_no_form(
     assert [entry.channel for entry in people.audit(2)] == ["cli", "cli"]
 
 
-def test_everything_is_there_for_another_process(engine: Engine, people: People, lia: User) -> None:
+def test_everything_is_visible_to_another_process(
+    engine: Engine, people: People, lia: User
+) -> None:
     engine.run(people.open_session(lia.user_id, a_token("t"), BY, NOW))
     make_link(engine, people, a_token("l"), lia)
     beside = engine.open().people
@@ -580,7 +584,7 @@ def test_everything_is_there_for_another_process(engine: Engine, people: People,
     assert beside.audit(100) == people.audit(100)
 
 
-def test_everybody_but_operators(desk: Desk, people: People, lia: User, olga: User) -> None:
+def test_all_users_but_operators(desk: Desk, people: People, lia: User, olga: User) -> None:
     assert [user.user_id for user in people.everybody()] == [lia.user_id]
     assert people.everybody()[0].email == lia.email
     assert olga.account_id is None

@@ -1,4 +1,4 @@
-"""Statements that are sent together: one round trip, whatever becomes of them."""
+"""Statements in one round trip, with and without errors."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from balcao.storage.postgresql.connections import LastingConnection, Punctual
+from balcao.storage.postgresql.connections import ReconnectingConnection, TimedConnection
 from balcao.storage.postgresql.pipeline import Pipeline, Rows, pipelined
 from balcao.storage.postgresql.rows import texts
 
@@ -21,15 +21,15 @@ REPEAT = "SELECT repeat('x', %s::int)"
 
 
 @pytest.fixture
-def connection(address: str) -> Iterator[Punctual]:
-    with closing(LastingConnection(address, pipelines=True)) as line:
+def connection(address: str) -> Iterator[TimedConnection]:
+    with closing(ReconnectingConnection(address, pipelines=True)) as line:
         connection = line.get()
         connection.execute("CREATE TABLE note (text text UNIQUE)")
         yield connection
 
 
-def run(connection: Punctual, *statements: str | Statement) -> list[Rows]:
-    """All in one round trip; the rows of each."""
+def run(connection: TimedConnection, *statements: str | Statement) -> list[Rows]:
+    """Run statements in one round trip; return the rows of each."""
     with pipelined(connection) as pipeline:
         rows = [
             pipeline.queue(each) if isinstance(each, str) else pipeline.queue(*each)
@@ -44,11 +44,11 @@ def insert(*notes: str) -> Statement:
     return "INSERT INTO note SELECT * FROM unnest(%s::text[])", (texts(notes),)
 
 
-def notes(connection: Punctual) -> list[str]:
+def notes(connection: TimedConnection) -> list[str]:
     return [text for (text,) in connection.execute("SELECT text FROM note ORDER BY text")]
 
 
-def test_rows_come_in_the_types_that_psycopg_reads(connection: Punctual) -> None:
+def test_rows_have_the_types_that_psycopg_reads(connection: TimedConnection) -> None:
     types = "SELECT %s::bigint, %s::text, %s::float8, NULL::text, %s::bytea"
     first, second, nothing = run(
         connection,
@@ -61,8 +61,8 @@ def test_rows_come_in_the_types_that_psycopg_reads(connection: Punctual) -> None
     assert nothing == []
 
 
-def test_one_wait_however_many_statements(
-    connection: Punctual, monkeypatch: pytest.MonkeyPatch
+def test_one_wait_for_any_number_of_statements(
+    connection: TimedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wait, waits = Pipeline._wait, list[int]()
 
@@ -75,7 +75,7 @@ def test_one_wait_however_many_statements(
     assert 1 <= len(waits) <= 5  # an answer may come in pieces
 
 
-def test_what_failed_is_told_and_nothing_after_it_is_done(connection: Punctual) -> None:
+def test_an_error_is_raised_and_nothing_after_it_is_executed(connection: TimedConnection) -> None:
     with pytest.raises(errors.UniqueViolation):
         run(connection, "BEGIN", insert("one"), insert("one"), "COMMIT")
     connection.rollback()
@@ -84,7 +84,9 @@ def test_what_failed_is_told_and_nothing_after_it_is_done(connection: Punctual) 
     assert notes(connection) == ["two"]
 
 
-def test_a_statement_whose_preparation_failed_is_prepared_again(connection: Punctual) -> None:
+def test_a_statement_whose_preparation_failed_is_prepared_again(
+    connection: TimedConnection,
+) -> None:
     statements = ("SELECT 1", "SELECT * FROM later", "SELECT 2")
     for _ in range(2):
         with pytest.raises(errors.UndefinedTable):
@@ -94,8 +96,8 @@ def test_a_statement_whose_preparation_failed_is_prepared_again(connection: Punc
         assert run(connection, *statements) == [[(1,)], [(3,)], [(2,)]]
 
 
-def test_rollbacks_of_psycopg_let_go_of_nothing(connection: Punctual) -> None:
-    """It would deallocate all, as soon as it has prepared anything itself."""
+def test_rollbacks_of_psycopg_deallocate_nothing(connection: TimedConnection) -> None:
+    """It would deallocate all statements if it had prepared any itself."""
     run(connection, insert("one"))
     for _ in range(10):
         connection.execute("SELECT 1")
@@ -107,7 +109,9 @@ def test_rollbacks_of_psycopg_let_go_of_nothing(connection: Punctual) -> None:
     assert notes(connection) == ["one", "two"]
 
 
-def test_a_plan_that_no_longer_fits_the_schema_is_made_anew(connection: Punctual) -> None:
+def test_a_plan_that_no_longer_fits_the_schema_is_prepared_again(
+    connection: TimedConnection,
+) -> None:
     """A newer node may change the schema while this one serves."""
     select = "SELECT text FROM note"
     run(connection, insert("1"), select)
@@ -123,8 +127,8 @@ def test_a_plan_that_no_longer_fits_the_schema_is_made_anew(connection: Punctual
     [("a\0b", psycopg.DataError), ("\ud800", UnicodeEncodeError)],
     ids=["a zero", "half a character"],
 )
-def test_what_is_no_text_is_refused_and_the_connection_goes_on(
-    connection: Punctual, text: str, error: type[Exception]
+def test_invalid_text_is_refused_and_the_connection_still_works(
+    connection: TimedConnection, text: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
         run(connection, insert("lost"), ("INSERT INTO note VALUES (%s::text)", (text,)))
@@ -133,15 +137,15 @@ def test_what_is_no_text_is_refused_and_the_connection_goes_on(
     assert notes(connection) == ["kept"]
 
 
-def test_what_is_queued_at_the_end_is_never_sent(connection: Punctual) -> None:
+def test_statements_queued_at_the_end_are_never_sent(connection: TimedConnection) -> None:
     with suppress(ZeroDivisionError), pipelined(connection) as pipeline:
         pipeline.queue(*insert("one"))
         _ = 1 / 0
     assert notes(connection) == []
 
 
-def test_more_than_sockets_hold_in_both_directions(connection: Punctual) -> None:
-    """Neither waits for the other to read first."""
+def test_more_data_than_socket_buffers_in_both_directions(connection: TimedConnection) -> None:
+    """Neither side waits for the other to read first."""
     size = 3_000_000
     both: list[Statement] = [(REPEAT, (size,)), (LENGTH, ("y" * size,))]
     repeated, length = run(connection, *both * 4)[-2:]
@@ -149,14 +153,14 @@ def test_more_than_sockets_hold_in_both_directions(connection: Punctual) -> None
     assert length == [(size,)]
 
 
-def test_a_connection_that_breaks_meanwhile(connection: Punctual) -> None:
+def test_a_connection_that_breaks_during_a_round_trip(connection: TimedConnection) -> None:
     with pytest.raises(psycopg.OperationalError):
         run(connection, "SELECT 1", "SELECT pg_terminate_backend(pg_backend_pid())", "SELECT 2")
     assert connection.closed
 
 
-def test_a_server_that_stands_still_is_not_waited_for(
-    connection: Punctual, monkeypatch: pytest.MonkeyPatch
+def test_a_frozen_server_is_not_waited_for(
+    connection: TimedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ((backend,),) = run(connection, "SELECT pg_backend_pid()")[0]
     monkeypatch.setattr(connection, "patience_seconds", 0.2)

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: several nodes on one database, and one that goes away."""
+"""Specifics of PostgreSQL: several nodes on one database, and an unreachable database."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ def engine(tmp_path: Path) -> Iterator[PostgresEngine]:
 
 
 def at_once(*works: Any) -> list[Any]:
-    """Each in a thread and an event loop of its own, as nodes are."""
+    """Run each in a thread and an event loop of its own, as nodes are."""
     with ThreadPoolExecutor(len(works)) as threads:
         return [done.result() for done in [threads.submit(work) for work in works]]
 
@@ -86,7 +86,7 @@ def test_nodes_never_overdraw_an_account_together(
     assert desk.check().complaints == []
 
 
-def test_one_of_two_nodes_takes_a_key(
+def test_one_of_two_nodes_binds_a_key(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     other = engine.open()
@@ -124,7 +124,7 @@ def test_limits_are_exact_over_nodes(
 def test_buckets_are_locked_in_the_order_of_their_names(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
-    """Whatever is counted together: else two nodes would wait for each other."""
+    """Whatever is counted together: otherwise two nodes could deadlock."""
     caller = engine.run(desk.caller(a_hash("ana"), NOW))
     assert caller is not None
     minute, day = (Limit(name, 1, 1) for name in ("minuto", "dia"))
@@ -150,7 +150,7 @@ def test_holds_of_live_nodes_are_left_alone(
     assert engine.run(desk.recover_others(NOW)) == 1
     assert engine.run(desk.recover_others(NOW)) == 0
     assert balance(desk, ana) == Balance(10, 0)
-    found = engine.run(desk.earlier(ana.account_id, "key", NOW))
+    found = engine.run(desk.find_attempt(ana.account_id, "key", NOW))
     assert found is not None
     assert found.state == "died"
 
@@ -166,7 +166,7 @@ sys.stdin.read()
 """
 
 
-def test_what_a_killed_process_held_is_given_back_by_the_others(
+def test_holds_of_a_killed_process_are_released_by_others(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
@@ -199,13 +199,13 @@ def test_a_node_that_was_cut_off_for_a_moment_is_not_dead(
     assert charged(desk, ana) == {"r1": 1}
 
 
-def test_what_was_given_back_is_not_charged_when_its_node_comes_back(
+def test_a_released_hold_is_not_charged_when_its_node_reconnects(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
     other = engine.open()
     engine.commit(other, a_hold(ana, "r1", 3))
-    other.engine._workers["writer"]._idle = lambda: None
+    other.engine._workers["writer"]._on_idle = lambda: None
     engine.sql(
         "SELECT pg_terminate_backend(?::int, 5000)", other.engine._writing.get().info.backend_pid
     )
@@ -214,7 +214,7 @@ def test_what_was_given_back_is_not_charged_when_its_node_comes_back(
     assert balance(desk, ana) == Balance(10, 0)
 
 
-def test_rows_of_nodes_that_are_long_gone_are_removed(
+def test_rows_of_nodes_that_ended_long_ago_are_removed(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
@@ -228,14 +228,14 @@ def test_rows_of_nodes_that_are_long_gone_are_removed(
 
     engine.run(desk.purge(later - 1))
     assert rows(engine, dead) == 1, "not long enough ago"
-    # As if others had given it up while it was cut off; it is connected again.
+    # As if other nodes had marked it as ended while it was cut off; it is connected again.
     engine.sql("UPDATE node SET ended_ms = ? WHERE node_id = ?", NOW, alive.engine._node.node_id)
     engine.run(desk.purge(later))
     assert [rows(engine, one) for one in (dead, alive, desk)] == [0, 1, 1]
     assert balance(desk, ana) == Balance(10, 0)
 
 
-def test_a_node_comes_back_after_its_row_was_removed(
+def test_a_node_reconnects_after_its_row_was_removed(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_module, "GONE_SECONDS", 0.0)
@@ -269,10 +269,10 @@ def test_nodes_that_start_together_migrate_once() -> None:
     postgres.server().drop_database(address)
 
 
-def test_a_migration_takes_longer_than_any_request_may(
+def test_a_migration_may_take_longer_than_a_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As when an older backup with years of requests is tried out."""
+    """As when an older backup with years of requests is tried."""
     address = postgres.new_address()
     PostgresDesk(address).close()
     files = statements.migrations("postgresql", "desk")
@@ -280,7 +280,7 @@ def test_a_migration_takes_longer_than_any_request_may(
     slow.write_text("SELECT pg_sleep(2)", "utf-8")
     more = {**files, max(files) + 1: slow}
     monkeypatch.setattr(statements, "migrations", lambda engine, folder: more)
-    monkeypatch.setattr(connections.Punctual, "patience_seconds", 1.5)
+    monkeypatch.setattr(connections.TimedConnection, "patience_seconds", 1.5)
     PostgresDesk(address).close()
     with psycopg.connect(address) as connection:
         assert schema.version(connection, "desk") == max(more)
@@ -321,13 +321,13 @@ def test_a_newer_answer_of_another_node_is_read_within_half_a_second() -> None:
     postgres.server().drop_database(address)
 
 
-# One that goes away.
+# An unreachable database.
 
 
 def test_a_commit_that_lost_its_answer_is_looked_up(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The connection breaks after the commit was carried out, before its answer came."""
+    """The connection breaks after the commit was executed, before its answer arrives."""
     sync, broken = Pipeline.sync, threading.Event()
 
     def sync_and_break(pipeline: Any) -> None:
@@ -345,7 +345,7 @@ def test_a_commit_that_lost_its_answer_is_looked_up(
     assert engine.commit(desk, a_charge(ana, "r2")) is None
 
 
-def test_a_commit_that_never_arrived_is_told_as_failed(
+def test_a_commit_that_never_arrived_is_reported_as_failed(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = desk.engine._node.COUNT
@@ -360,7 +360,7 @@ def test_a_commit_that_never_arrived_is_told_as_failed(
     assert charged(desk, ana) == {"r1": 1}
 
 
-def test_connections_that_broke_in_between_are_not_noticed(
+def test_connections_that_broke_while_idle_are_replaced(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     caller, limits = engine.run(desk.caller(a_hash("ana"), NOW)), [Limit("minuto", 2, 60_000)]
@@ -385,7 +385,7 @@ def test_connections_that_broke_in_between_are_not_noticed(
 
 @pytest.fixture(scope="module")
 def fragile() -> Iterator[postgres.Server]:
-    """A server that this module's tests may stop."""
+    """A server that tests of this module can stop."""
     server = postgres.Server()
     yield server
     server.remove()
@@ -399,7 +399,7 @@ def fragile_desk(server: postgres.Server) -> tuple[PostgresDesk, Account]:
     return desk, account
 
 
-def test_a_database_that_is_away_is_told_soon_and_comes_back(fragile: postgres.Server) -> None:
+def test_an_unreachable_database_is_reported_soon_and_recovers(fragile: postgres.Server) -> None:
     desk, ana = fragile_desk(fragile)
 
     async def story() -> None:
@@ -409,7 +409,7 @@ def test_a_database_that_is_away_is_told_soon_and_comes_back(fragile: postgres.S
         began = time.monotonic()
         works = [
             desk.commit([a_charge(ana, "r1")]),
-            desk.earlier(ana.account_id, "key", NOW),
+            desk.find_attempt(ana.account_id, "key", NOW),
             desk.spend(caller, [Limit("minuto", 5, 60_000)], NOW),
             desk.caller(a_hash("other"), NOW),
             desk.heartbeat(NOW),
@@ -419,7 +419,7 @@ def test_a_database_that_is_away_is_told_soon_and_comes_back(fragile: postgres.S
         assert [type(one) for one in said] == [StorageFailed] * len(works)
         with pytest.raises(StorageFailed):
             desk.account(ana.account_id)
-        assert time.monotonic() - began < 60, "for ever"
+        assert time.monotonic() - began < 60, "the wait is not bounded"
         fragile.start()
         assert await eventually(desk, [a_charge(ana, "r2")]) is None
         await desk.heartbeat(NOW)
@@ -430,7 +430,7 @@ def test_a_database_that_is_away_is_told_soon_and_comes_back(fragile: postgres.S
 
 
 async def eventually(desk: PostgresDesk, changes: Sequence[Any]) -> Any:
-    """As a caller would try again."""
+    """Try again, as a caller would."""
     for _ in range(100):
         try:
             return await desk.commit(changes)
@@ -439,7 +439,7 @@ async def eventually(desk: PostgresDesk, changes: Sequence[Any]) -> Any:
     raise AssertionError("it does not come back")
 
 
-def test_a_database_that_stands_still_keeps_nobody_for_long(
+def test_a_frozen_database_does_not_block_for_long(
     fragile: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, ana = fragile_desk(fragile)
@@ -451,7 +451,7 @@ def test_a_database_that_stands_still_keeps_nobody_for_long(
         began = time.monotonic()
         with pytest.raises(StorageFailed):
             asyncio.run(desk.commit([a_charge(ana, "r1")]))
-        assert time.monotonic() - began < 60, "for ever"
+        assert time.monotonic() - began < 60, "the wait is not bounded"
     finally:
         os.kill(backend, signal.SIGCONT)
     assert asyncio.run(eventually(desk, [a_charge(ana, "r2")])) is None
@@ -459,12 +459,12 @@ def test_a_database_that_stands_still_keeps_nobody_for_long(
     desk.close()
 
 
-def test_the_loop_is_not_held_up_by_a_database_that_stands_still(
+def test_a_frozen_database_does_not_block_the_loop(
     fragile: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is read on the loop's own thread asks only while somebody else gets answers."""
+    """Reads on the loop's thread run only while the monitor is healthy."""
     desk, ana = fragile_desk(fragile)
-    patience = 300.0  # so much more than any machine takes for nothing
+    patience = 300.0  # much more than any machine needs
     monkeypatch.setattr(type(desk.engine._writing.get()), "patience_seconds", patience)
     held: list[float] = []
 
@@ -480,7 +480,7 @@ def test_the_loop_is_not_held_up_by_a_database_that_stands_still(
         assert await commit is None
 
     asyncio.run(story())
-    assert max(held) < patience / 2, "the whole service would have stood still"
+    assert max(held) < patience / 2, "the event loop was blocked"
     assert desk.account(ana.account_id).balance_credits == 9
     desk.close()
 
@@ -488,10 +488,10 @@ def test_the_loop_is_not_held_up_by_a_database_that_stands_still(
 # One batch.
 
 
-def test_after_a_refusal_by_the_schema_the_node_goes_on(
+def test_the_node_works_after_a_broken_constraint(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
-    """Whatever was prepared on the connection, and let go of in the rollback."""
+    """Whatever was prepared on the connection, and deallocated in the rollback."""
     for second in range(10):
         engine.run(desk.heartbeat(NOW + second))
     assert engine.commit(desk, a_charge(ana, "r1")) is None
@@ -501,10 +501,10 @@ def test_after_a_refusal_by_the_schema_the_node_goes_on(
     assert charged(desk, ana) == {"r1": 1, "r2": 1}
 
 
-def test_a_schema_that_changes_meanwhile_fails_nothing(
+def test_a_concurrent_schema_change_fails_nothing(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
-    """Plans are kept as long as their connection; a newer node migrates beside this one."""
+    """Plans live as long as their connection, and a newer node migrates while this one serves."""
     caller, limits = engine.run(desk.caller(a_hash("ana"), NOW)), [Limit("minuto", 2, 60_000)]
     assert caller is not None
     engine.run(desk.spend(caller, limits, NOW))
@@ -519,7 +519,7 @@ def test_a_schema_that_changes_meanwhile_fails_nothing(
     assert engine.run(desk.caller(a_hash("ana"), NOW + 60_000)) == caller
 
 
-def test_a_batch_that_lost_a_deadlock_is_written_in_the_end(
+def test_a_batch_that_lost_a_deadlock_is_retried(
     engine: PostgresEngine, desk: PostgresDesk, ana: Account
 ) -> None:
     bia = open_account(engine, desk, "bia", credits=10)
@@ -531,7 +531,7 @@ def test_a_batch_that_lost_a_deadlock_is_written_in_the_end(
         connection.execute(sql, (account.account_id,))
 
     with psycopg.connect(engine.address) as other, ThreadPoolExecutor(1) as thread:
-        other.execute("SET deadlock_timeout = '10s'")  # the node is the one that finds it
+        other.execute("SET deadlock_timeout = '10s'")  # so that the node detects the deadlock
         lock(other, bia)
         both = thread.submit(engine.together, desk, [a_charge(ana, "r1")], [a_charge(bia, "r2")])
         blocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
@@ -539,7 +539,7 @@ def test_a_batch_that_lost_a_deadlock_is_written_in_the_end(
             if engine.sql(blocked):
                 break
             time.sleep(0.01)
-        lock(other, ana)  # which the node has: it gives way
+        lock(other, ana)  # locked by the node, which gives up
         other.rollback()
         assert both.result() == [None, None]
     assert charged(desk, ana) == {"r1": 1}
@@ -564,7 +564,7 @@ def test_round_trips_do_not_grow_with_the_batch(
         trips.append("pipeline")
         sync(self)
 
-    desk.engine._workers["writer"]._idle = lambda: None
+    desk.engine._workers["writer"]._on_idle = lambda: None
     monkeypatch.setattr(type(connection), "wait", counted)
     monkeypatch.setattr(Pipeline, "sync", counted_sync)
     for size in (1, 10, 300):
@@ -574,7 +574,7 @@ def test_round_trips_do_not_grow_with_the_batch(
         assert trips == ["pipeline", "pipeline"], size
 
 
-def test_callers_known_are_few_enough(
+def test_the_number_of_cached_callers_is_bounded(
     engine: PostgresEngine, desk: PostgresDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(desk_module, "CALLERS_MAX", 3)

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: what the address says, what holds in any case, and locks."""
+"""Connections to PostgreSQL: options of the address, time-outs, and advisory locks."""
 
 import re
 from collections import Counter
@@ -12,9 +12,9 @@ import pytest
 import balcao
 from balcao.core.errors import StorageFailed
 from balcao.storage.postgresql.connections import (
-    LastingConnection,
-    Punctual,
-    connect_at_leisure,
+    ReconnectingConnection,
+    TimedConnection,
+    connect_without_timeouts,
 )
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.pipeline import pipelined
@@ -22,17 +22,17 @@ from balcao.storage.postgresql.pipeline import pipelined
 _LOCK = re.compile(r"\b0x6261\w{4}\b")  # "ba.."
 
 
-def setting(line: LastingConnection, name: str) -> str:
+def setting(line: ReconnectingConnection, name: str) -> str:
     with line.guarded() as connection:
         row = connection.execute("SELECT current_setting(%s)", (name,)).fetchone()
     assert row is not None
     return str(row[0])
 
 
-def test_options_of_the_address_join_ours(address: str) -> None:
-    """Who names a schema there still wants nobody to wait for ever."""
+def test_options_of_the_address_are_combined_with_ours(address: str) -> None:
+    """An address with a schema keeps our time-outs."""
     named = address + "&options=-c%20search_path%3Dbalcao%20-c%20lock_timeout%3D3s"
-    with closing(LastingConnection(named)) as line:
+    with closing(ReconnectingConnection(named)) as line:
         assert setting(line, "search_path") == "balcao"
         assert setting(line, "lock_timeout") == "3s"
         assert setting(line, "statement_timeout") == "5s"
@@ -43,49 +43,51 @@ def test_options_of_the_address_join_ours(address: str) -> None:
 def test_a_slow_server_gets_more_time_for_the_first_connection(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for a start or a command as for a request."""
-    connect, tried = Punctual.connect, list[int]()
+    """A start or a command may wait longer than a request."""
+    connect, tried = TimedConnection.connect, list[int]()
 
-    def slow(**settings: Any) -> Punctual:
+    def slow(**settings: Any) -> TimedConnection:
         tried.append(settings["connect_timeout"])
         if settings["connect_timeout"] < 5:
             raise psycopg.errors.ConnectionTimeout("connection timeout expired")
         return connect(**settings)
 
-    monkeypatch.setattr(Punctual, "connect", slow)
+    monkeypatch.setattr(TimedConnection, "connect", slow)
     with closing(PostgresDesk(address)) as desk:
         assert tried == [2, 10, 2, 10]
         tried.clear()
-        desk.engine.here.drop()
+        desk.engine.connection.drop()
         with pytest.raises(StorageFailed):
-            desk.engine.here.get()
+            desk.engine.connection.get()
         assert tried == [2]
     tried.clear()
-    connect_at_leisure(address, "balcao backup").close()
+    connect_without_timeouts(address, "balcao backup").close()
     assert tried == [2, 10]
 
 
 def test_an_interrupted_statement_is_not_cancelled(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A commit that waits for its standby would be acknowledged by it."""
+    """A cancelled commit that waits for its standby would be acknowledged."""
 
     def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    with closing(LastingConnection(address)) as line:
+    with closing(ReconnectingConnection(address)) as line:
         connection = line.get()
         monkeypatch.setattr("psycopg.waiting.wait", interrupted)
         cancelled = list[float]()
-        monkeypatch.setattr(Punctual, "cancel_safe", lambda self, **_: cancelled.append(1))
+        monkeypatch.setattr(TimedConnection, "cancel_safe", lambda self, **_: cancelled.append(1))
         with pytest.raises(KeyboardInterrupt):
             connection.execute("SELECT 1")
         assert connection.closed
         assert cancelled == []
 
 
-def test_text_is_written_in_one_encoding_whatever_the_address_says(address: str) -> None:
-    with closing(LastingConnection(address + "&client_encoding=latin1", pipelines=True)) as line:
+def test_the_encoding_does_not_depend_on_the_address(address: str) -> None:
+    with closing(
+        ReconnectingConnection(address + "&client_encoding=latin1", pipelines=True)
+    ) as line:
         with line.guarded() as connection, pipelined(connection) as pipeline:
             lengths = pipeline.queue("SELECT length(%s::text), %s::text", ("é", "é"))
             pipeline.sync()
@@ -93,11 +95,11 @@ def test_text_is_written_in_one_encoding_whatever_the_address_says(address: str)
         assert setting(line, "client_encoding") == "UTF8"
 
 
-def test_every_advisory_lock_has_a_number_of_its_own() -> None:
-    """Else a first start would wait for another node's backup before a migration."""
+def test_advisory_locks_have_different_numbers() -> None:
+    """Otherwise a first start would wait for another node's backup before a migration."""
     source = Path(balcao.__file__).parent
     numbers = Counter(
         number for file in source.rglob("*.py") for number in _LOCK.findall(file.read_text("utf-8"))
     )
-    assert len(numbers) >= 7, "they begin differently now"
+    assert len(numbers) >= 7, "the prefix has changed"
     assert set(numbers.values()) == {1}, numbers

@@ -106,7 +106,7 @@ async def renewed(here: Installation, desk: Desk, now_ms: int) -> str:
     return (await renew(desk, here.blobs, now_ms)).standing
 
 
-def test_desk_and_store_stay_together(here: Installation) -> None:
+def test_desk_and_store_stay_in_step(here: Installation) -> None:
     """Also where the store could not be written for a while, and a clock was set back."""
     with closing(here.engine.open()) as desk:
 
@@ -128,7 +128,7 @@ def test_desk_and_store_stay_together(here: Installation) -> None:
 def test_a_node_that_reads_the_store_late_is_not_taken_for_a_restored_one(
     here: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others give the store two marks between its look at the store and that at the desk."""
+    """Other nodes give the store two marks between its reads of the store and of the desk."""
     with closing(here.engine.open()) as desk:
 
         async def story() -> None:
@@ -170,7 +170,7 @@ def test_the_second_of_two_writers_is_refused(here: Installation) -> None:
 def test_a_desk_that_is_behind_deletes_nothing_until_it_is_confirmed(
     here: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And then issues no number again that was lost."""
+    """After that it issues no lost number again."""
     with closing(here.engine.open()) as desk:
         open_account(desk, "ana")
         here.engine.run(renewed(here, desk, NOW))
@@ -202,7 +202,7 @@ def test_a_desk_that_is_behind_deletes_nothing_until_it_is_confirmed(
         async def confirm() -> None:
             found = await confirming.check(desk, here.settings)
             assert (found.standing, found.is_in_use) == ("behind", True)
-            # The mark was written a moment ago: somebody serves on this store.
+            # The mark was written a moment ago: another service uses this store.
             assert not await confirming.confirm(desk, here.settings, found.code, NOW)
             monkeypatch.setattr(confirming, "IN_USE_SECONDS", -1.0)
             assert not await confirming.confirm(desk, here.settings, "00000000", NOW)
@@ -222,10 +222,10 @@ def test_a_desk_that_is_behind_deletes_nothing_until_it_is_confirmed(
         assert [new + 1 for new in anew] == list(after)
 
 
-def test_whoever_lost_the_store_to_another_deletes_nothing(
+def test_a_desk_that_lost_its_store_to_another_deletes_nothing(
     here: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Production, after a rehearsal on a copy of it took its store in spite of everything."""
+    """Production, after a rehearsal on a copy of it took over its store."""
     monkeypatch.setattr(confirming, "IN_USE_SECONDS", -1.0)
     with closing(here.engine.open()) as desk:
         here.engine.run(renewed(here, desk, NOW))
@@ -296,7 +296,7 @@ def test_a_mark_that_changes_while_it_is_confirmed(
         here.engine.run(story())
 
 
-def test_a_mark_that_cannot_be_read_is_not_this_desks(tmp_path: Path) -> None:
+def test_an_unreadable_mark_is_not_this_desks(tmp_path: Path) -> None:
     engine = ENGINES["sqlite"](tmp_path)
     here = Installation(engine, str(tmp_path / "receipts"), tmp_path)
     with closing(engine.open()) as desk:

@@ -1,4 +1,4 @@
-"""What every desk promises of receipts: recorded with the charge, for ever the same, purged."""
+"""Receipts on every engine: recorded with the charge, never changed, purged."""
 
 import msgspec
 import pytest
@@ -27,18 +27,18 @@ OTHER_BYTES = "outro recibo"
 
 
 def recorded(desk: Desk, *numbers: str) -> list[str]:
-    """Those of the numbers that are."""
+    """Return the numbers that are recorded."""
     return [number for number in numbers if desk.receipt(number) is not None]
 
 
 def purge(engine: Engine, desk: Desk, before_ms: int, limit: int = 100) -> list[str]:
-    """What is left to be deleted, as far as no other record names it."""
+    """Return the digests to delete that no other record names."""
     engine.run(desk.purge_receipts(before_ms, limit, NOW))
     left = sorted(about for (about,) in engine.sql("DELETE FROM job RETURNING about"))
     return list(desk.unnamed(left))
 
 
-def test_a_receipt_is_what_was_said_of_it(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_receipt_is_read_as_recorded(engine: Engine, desk: Desk, ana: Account) -> None:
     assert desk.receipt("ana's") is None
     assert engine.commit(desk, a_keep(ana, "ana's", BYTES), a_keep(None, "public", "é")) is None
 
@@ -73,7 +73,7 @@ def test_a_receipt_comes_with_its_charge(engine: Engine, desk: Desk, ana: Accoun
     assert recorded(desk, "first", "second") == ["first", "second"]
 
 
-def test_what_is_refused_leaves_no_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_refused_list_leaves_no_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
     assert engine.commit(desk, a_keep(ana, "a"), a_charge(ana, "r1", 11)) == Short(11, 10)
     assert engine.commit(desk, a_settle(ana, "gone", 1), a_keep(ana, "b")) == HoldGone()
     engine.commit(desk, a_charge(ana, "r2"))
@@ -81,7 +81,7 @@ def test_what_is_refused_leaves_no_receipt(engine: Engine, desk: Desk, ana: Acco
         engine.commit(desk, a_charge(ana, "r2"), a_keep(ana, "c"))
     assert recorded(desk, "a", "b", "c") == []
 
-    # And nothing of it is taken for recorded later.
+    # It is not taken for recorded later.
     for number in "abc":
         assert engine.commit(desk, a_keep(ana, number)) is None
     assert recorded(desk, "a", "b", "c") == ["a", "b", "c"]
@@ -114,7 +114,7 @@ def test_the_same_receipt_is_recorded_once_within_one_shared_commit(
     assert desk.check().complaints == []
 
 
-def test_a_receipt_that_makes_no_sense_fails_alone(
+def test_an_invalid_receipt_fails_alone(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     empty = msgspec.structs.replace(a_keep(ana, "empty"), size_bytes=0)
@@ -149,7 +149,7 @@ def test_a_full_disk_keeps_neither_charge_nor_receipt(
 # Purging.
 
 
-def test_a_purge_removes_what_is_old_and_says_which_bytes_nobody_names(
+def test_a_purge_removes_old_records_and_enqueues_their_bytes(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_keep(ana, "old", BYTES, at_ms=NOW), a_keep(ana, "alone", OTHER_BYTES))
@@ -163,7 +163,7 @@ def test_a_purge_removes_what_is_old_and_says_which_bytes_nobody_names(
     assert purge(engine, desk, NOW + DAY_MS) == []
 
 
-def test_bytes_that_lose_all_their_names_at_once_are_told_once(
+def test_bytes_of_several_purged_records_are_enqueued_once(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_keep(ana, "a"), a_keep(bruno, "b"), a_keep(None, "c"))
@@ -183,8 +183,8 @@ def test_a_purge_takes_the_oldest_first_and_not_too_many(
     assert recorded(desk, *names) == names[4:]
 
 
-def test_what_was_purged_can_be_recorded_again(engine: Engine, desk: Desk, ana: Account) -> None:
-    """The number of a receipt is the same whenever it is delivered."""
+def test_a_purged_receipt_can_be_recorded_again(engine: Engine, desk: Desk, ana: Account) -> None:
+    """A receipt has the same number at every delivery."""
     engine.commit(desk, a_charge(ana, "r1"), a_keep(ana, "number"))
     purge(engine, desk, NOW + 1)
     assert charged(desk, ana) == {"r1": 1}, "the ledger is not purged"
@@ -194,9 +194,7 @@ def test_what_was_purged_can_be_recorded_again(engine: Engine, desk: Desk, ana: 
     assert purge(engine, desk, NOW + 2) == []
 
 
-def test_bytes_that_no_receipt_names_can_be_told_from_the_others(
-    engine: Engine, desk: Desk, ana: Account
-) -> None:
+def test_bytes_without_a_record_are_found(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_keep(ana, "a", BYTES), a_keep(None, "b", BYTES))
     named, other = digest_of(BYTES.encode()), digest_of(OTHER_BYTES.encode())
     assert desk.unnamed([named, other, "half written"]) == [other, "half written"]

@@ -1,4 +1,4 @@
-"""Rules that no bug of ours can break: raw SQL meets a wall in the schema itself."""
+"""Constraints of the schema that no bug can break, tested by raw SQL."""
 
 import pytest
 
@@ -172,7 +172,7 @@ WALLS = {
 def test_the_schema_refuses(
     engine: Engine, desk: Desk, ana: Account, bruno: Account, attempt: str
 ) -> None:
-    engine.commit(desk, a_hold(bruno, "r4", 4))  # enough to settle somebody else's hold from
+    engine.commit(desk, a_hold(bruno, "r4", 4))  # enough to settle another account's hold from
     with pytest.raises(engine.wall):
         engine.sql(WALLS[attempt])
 
@@ -216,16 +216,14 @@ def test_the_schema_refuses(
         "DELETE FROM trace",
     ],
 )
-def test_the_same_statements_pass_when_the_rules_are_kept(
+def test_the_same_statements_pass_if_the_constraints_hold(
     engine: Engine, desk: Desk, bruno: Account, allowed: str
 ) -> None:
-    """Else the walls above could be standing for a reason of their own."""
+    """Otherwise the constraints above could refuse for another reason."""
     engine.sql(allowed)
 
 
-def test_a_post_paid_account_meets_its_ceiling_in_the_schema_too(
-    engine: Engine, desk: Desk
-) -> None:
+def test_the_schema_enforces_the_ceiling_of_a_post_paid_account(engine: Engine, desk: Desk) -> None:
     caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=10)
     number = caio.account_id
     with pytest.raises(engine.wall):

@@ -1,4 +1,4 @@
-"""What every desk promises of operators' seats in accounts (contract 7.6)."""
+"""Operators' seats in accounts, on every engine (contract 7.6)."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def lia(engine: Engine, desk: Desk, ana: Account) -> User:
 
 @pytest.fixture
 def olga(engine: Engine, desk: Desk) -> User:
-    """An operator, signed in in two browsers."""
+    """An operator who is signed in in two browsers."""
     user = a_user(engine, desk, None, "Olga", password="hash of olga")
     for name in ("here", "there"):
         engine.run(
@@ -35,10 +35,10 @@ def session(desk: Desk, name: str = "here") -> Session:
 
 def wear(engine: Engine, desk: Desk, user: User, account_id: int | None) -> bool:
     number = session(desk).session_id
-    return engine.run(desk.seats.wear(number, user.user_id, account_id))
+    return engine.run(desk.seats.act_in(number, user.user_id, account_id))
 
 
-def test_a_seat_is_given_worn_and_put_off(
+def test_a_seat_is_given_used_and_left(
     engine: Engine, desk: Desk, ana: Account, olga: User
 ) -> None:
     assert not wear(engine, desk, olga, ana.account_id)  # there is none yet
@@ -65,7 +65,7 @@ def test_a_seat_is_given_worn_and_put_off(
     assert session(desk).user.role == "operator"
 
 
-def test_a_seat_that_is_taken_away_is_worn_no_more(
+def test_a_removed_seat_is_not_used_any_more(
     engine: Engine, desk: Desk, ana: Account, olga: User
 ) -> None:
     engine.run(desk.seats.give(olga.user_id, ana.account_id, "consultant", BY, NOW))
@@ -73,13 +73,15 @@ def test_a_seat_that_is_taken_away_is_worn_no_more(
     engine.run(desk.seats.take(olga.user_id, ana.account_id, BY, NOW))
     assert session(desk).user.role == "operator"
     assert desk.seats.within(ana.account_id) == []
-    # One that is given again is another one.
+    # A seat that is given again is a new one.
     engine.run(desk.seats.give(olga.user_id, ana.account_id, "manager", BY, NOW))
     assert session(desk).seat is None
-    engine.run(desk.seats.take(olga.user_id, 4711, BY, NOW))  # fine
+    engine.run(desk.seats.take(olga.user_id, 4711, BY, NOW))  # no error
 
 
-def test_another_role_is_worn_at_once(engine: Engine, desk: Desk, ana: Account, olga: User) -> None:
+def test_a_changed_role_is_in_force_at_once(
+    engine: Engine, desk: Desk, ana: Account, olga: User
+) -> None:
     engine.run(desk.seats.give(olga.user_id, ana.account_id, "consultant", BY, NOW))
     wear(engine, desk, olga, ana.account_id)
     engine.run(desk.seats.give(olga.user_id, ana.account_id, "manager", BY, NOW))
@@ -111,11 +113,13 @@ def test_walls(engine: Engine, desk: Desk, ana: Account, olga: User) -> None:
             engine.sql(wrong)
 
 
-def test_nobody_wears_anothers_seat(engine: Engine, desk: Desk, ana: Account, olga: User) -> None:
+def test_a_seat_cannot_be_used_by_another_user(
+    engine: Engine, desk: Desk, ana: Account, olga: User
+) -> None:
     rita = a_user(engine, desk, None, "Rita", password="hash of rita")
     engine.run(desk.seats.give(rita.user_id, ana.account_id, "manager", BY, NOW))
     assert not wear(engine, desk, olga, ana.account_id)
-    assert not engine.run(desk.seats.wear(session(desk).session_id, rita.user_id, ana.account_id))
+    assert not engine.run(desk.seats.act_in(session(desk).session_id, rita.user_id, ana.account_id))
     assert session(desk).seat is None
     engine.sql("UPDATE web_session SET seat_id = (SELECT seat_id FROM seat)")  # by hand
     assert session(desk).seat is None
@@ -128,7 +132,7 @@ def test_seats_are_in_the_log_of_their_account(
     engine.run(desk.seats.give(whom, where, "consultant", a_form("a"), NOW))
     with pytest.raises(FormDone):
         engine.run(desk.seats.give(whom, where, "manager", a_form("a"), NOW))
-    engine.run(desk.seats.give(whom, where, "consultant", a_form("b"), NOW))  # as it is: no deed
+    engine.run(desk.seats.give(whom, where, "consultant", a_form("b"), NOW))  # no change
     engine.run(desk.seats.give(whom, where, "manager", a_form("c"), NOW))
     engine.run(desk.seats.take(whom, where, a_form("d"), NOW))
     target = f"usuário {whom}"
@@ -139,7 +143,7 @@ def test_seats_are_in_the_log_of_their_account(
     ]
 
 
-def test_a_suspended_operator_wears_nothing(
+def test_a_suspended_operator_uses_no_seat(
     engine: Engine, desk: Desk, ana: Account, olga: User
 ) -> None:
     a_user(engine, desk, None, "Rita", password="hash of rita")

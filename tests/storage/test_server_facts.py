@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from balcao.core.database_server import ServerFacts
-from balcao.storage.postgresql.look import looked_at
+from balcao.storage.postgresql.inspection import inspect_desk
 from tests.storage import postgres
 
 
@@ -103,7 +103,7 @@ def address() -> Iterator[str]:
 
 
 def facts(address: str) -> ServerFacts:
-    with looked_at(address) as look:
+    with inspect_desk(address) as look:
         return look.server_facts()
 
 
@@ -116,7 +116,7 @@ def test_the_settings_of_this_server(address: str) -> None:
     assert not seen.pools_transactions
 
 
-def test_what_the_role_and_the_database_may(address: str) -> None:
+def test_the_limits_of_role_and_database(address: str) -> None:
     name = psycopg.conninfo.conninfo_to_dict(address)["dbname"]
     postgres.server().admin(f"ALTER DATABASE {name} CONNECTION LIMIT 20")
     assert facts(address).connections_max == 20

@@ -1,4 +1,4 @@
-"""What is SQLite's own: the file, its log, the one writer, the desk without an event loop."""
+"""Specifics of SQLite: the file, its log, the writer, the desk without an event loop."""
 
 import asyncio
 import threading
@@ -19,8 +19,8 @@ from balcao.storage.desk import (
     data_subjects,
     folding,
     people,
-    people_reading,
-    reading,
+    people_queries,
+    queries,
     receipts,
     totals,
 )
@@ -68,16 +68,16 @@ def desk(engine: SqliteEngine) -> SqliteDesk:
 
 @contextmanager
 def no_more_pages(desk: SqliteDesk) -> Iterator[None]:
-    """The database file may not grow: statements fail half way, before any commit."""
+    """The database file cannot grow: statements fail half way, before any commit."""
     connection = desk.engine._writer._connection
-    connection.execute("PRAGMA max_page_count = 1")  # that is: as many as there are
+    connection.execute("PRAGMA max_page_count = 1")  # not more than there are
     try:
         yield
     finally:
         connection.execute("PRAGMA max_page_count = 1073741823")
 
 
-def test_a_database_that_may_not_grow_refuses_and_is_got_over(
+def test_a_database_that_cannot_grow_refuses_and_recovers(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     large = b"x" * 100_000
@@ -85,12 +85,12 @@ def test_a_database_that_may_not_grow_refuses_and_is_got_over(
         engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=large))
 
     assert balance(desk, ana) == Balance(10, 0)
-    assert engine.run(desk.earlier(ana.account_id, "key", NOW)) is None
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) is None
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1", body=large))
     assert charged(engine.open(), ana) == {"r1": 1}
 
 
-def test_an_operator_is_told_when_nothing_can_be_written(
+def test_an_operator_gets_an_error_when_nothing_can_be_written(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1"))
@@ -114,13 +114,13 @@ def test_an_operator_is_told_when_nothing_can_be_written(
     assert desk.recover(NOW) == 1
 
 
-def test_a_heartbeat_is_there_for_others_to_read(engine: SqliteEngine, desk: SqliteDesk) -> None:
+def test_a_heartbeat_is_readable_by_other_processes(engine: SqliteEngine, desk: SqliteDesk) -> None:
     for at_ms in (NOW, NOW + 1_000):
         engine.run(desk.heartbeat(at_ms))
         assert engine.sql("SELECT at_ms FROM heartbeat") == [(at_ms,)]
 
 
-def test_a_heartbeat_fails_with_the_disk_and_goes_on_with_it(
+def test_a_heartbeat_fails_and_recovers_with_the_disk(
     engine: SqliteEngine, desk: SqliteDesk
 ) -> None:
     engine.run(desk.heartbeat(NOW))
@@ -133,16 +133,16 @@ def test_a_heartbeat_fails_with_the_disk_and_goes_on_with_it(
 def test_a_heartbeat_fails_where_the_next_lookup_would(
     engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a full disk it would go on fitting into the log, and `/readyz` say that all is well."""
+    """Otherwise it would fit into the log of a full disk, and `/readyz` would report success."""
     engine.run(desk.heartbeat(NOW))
-    monkeypatch.setattr(engine_module, "ROOM_BYTES_MIN", 1 << 60)
+    monkeypatch.setattr(engine_module, "FREE_BYTES_MIN", 1 << 60)
     with pytest.raises(StorageFailed, match="disk full"):
         engine.run(desk.heartbeat(NOW + 1_000))
     monkeypatch.undo()
     engine.run(desk.heartbeat(NOW + 2_000))
 
 
-def test_purging_leaves_the_loop_to_others_while_the_file_is_busy(
+def test_purging_does_not_block_the_loop_while_the_file_is_busy(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1"))
@@ -151,7 +151,7 @@ def test_purging_leaves_the_loop_to_others_while_the_file_is_busy(
         with closing(apsw.Connection(str(engine.path))) as somebody:
             somebody.execute("BEGIN IMMEDIATE")
             purging = asyncio.create_task(desk.purge(NOW * 2))
-            for _ in range(10):  # turns of the loop: they are not held up
+            for _ in range(10):  # the loop is not blocked
                 await asyncio.sleep(0)
             assert not purging.done()
             assert await desk.caller(a_hash("ana"), NOW) is not None
@@ -161,7 +161,7 @@ def test_purging_leaves_the_loop_to_others_while_the_file_is_busy(
     engine.run(story())
 
 
-def test_the_log_is_carried_over_and_does_not_grow_for_ever(
+def test_the_log_is_checkpointed_and_does_not_grow_without_limit(
     engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "WAL_PAGES_MAX", 40)
@@ -180,24 +180,24 @@ def test_the_log_is_carried_over_and_does_not_grow_for_ever(
 
 
 async def carried_over(desk: SqliteDesk) -> None:
-    """Until the thread that was asked to carry the log over has done so."""
-    while desk.engine._writer._carried is False:  # noqa: ASYNC110 - it has no event to wait for
+    """Wait until the checkpointer has finished."""
+    while desk.engine._writer._checkpointed is False:  # noqa: ASYNC110 - it has no event to wait for
         await asyncio.sleep(0.001)
 
 
-def test_a_log_that_cannot_be_carried_over_yet_stops_nobody(
+def test_a_failed_checkpoint_does_not_block_commits(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "WAL_PAGES_MAX", 0)
     with closing(apsw.Connection(str(engine.path))) as reader:
-        reader.execute("BEGIN; SELECT * FROM account").fetchall()  # it stays in the past
+        reader.execute("BEGIN; SELECT * FROM account").fetchall()  # it keeps its snapshot
         for number in range(5):
             engine.commit(desk, a_charge(ana, f"r{number}"))
         reader.execute("ROLLBACK")
     assert balance(desk, ana) == Balance(5, 0)
 
 
-def test_closing_lets_go_of_the_files(engine: SqliteEngine, desk: SqliteDesk, ana: Account) -> None:
+def test_closing_closes_the_files(engine: SqliteEngine, desk: SqliteDesk, ana: Account) -> None:
     desk.close()
     assert sorted(file.name for file in engine.path.parent.iterdir()) == ["balcao.db"]
 
@@ -232,7 +232,7 @@ def test_a_file_of_another_pepper_is_refused(tmp_path: Path) -> None:
         assert not may_be_pepper(connection, b"another")
 
 
-def test_a_file_without_a_pepper_takes_the_one_it_is_opened_with(tmp_path: Path) -> None:
+def test_a_file_without_a_pepper_is_marked_when_it_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "balcao.db"
     SqliteDesk(path).close()
     SqliteDesk(path, pepper=b"one").close()
@@ -240,7 +240,7 @@ def test_a_file_without_a_pepper_takes_the_one_it_is_opened_with(tmp_path: Path)
         SqliteDesk(path, pepper=b"another")
 
 
-def test_of_many_peppers_at_once_one_is_taken(tmp_path: Path) -> None:
+def test_of_many_concurrent_peppers_one_is_marked(tmp_path: Path) -> None:
     path, begin = tmp_path / "balcao.db", threading.Barrier(4)
 
     def taken(pepper: bytes) -> bool:
@@ -260,7 +260,7 @@ def test_of_many_peppers_at_once_one_is_taken(tmp_path: Path) -> None:
     )
 
 
-def test_many_may_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
+def test_many_threads_can_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
     begin = threading.Barrier(6)
     failures: list[Exception] = []
 
@@ -282,7 +282,7 @@ def test_many_may_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
 def test_an_entry_cannot_be_replaced_either(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
-    """REPLACE removes the row in its way, and SQLite asks no trigger about it by itself."""
+    """REPLACE deletes a conflicting row, by default without running triggers."""
     engine.commit(desk, a_charge(ana, "r1"))
     with (
         closing(connect(engine.path, synchronous="FULL")) as connection,
@@ -298,7 +298,7 @@ def test_an_entry_cannot_be_replaced_either(
     assert charged(desk, ana) == {"r1": 1}
 
 
-def test_the_check_counts_by_itself_and_trusts_no_index(
+def test_the_check_does_not_trust_indexes(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
@@ -310,7 +310,7 @@ def test_the_check_counts_by_itself_and_trusts_no_index(
 # The writer.
 
 
-def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: SqliteDesk) -> None:
+def test_inserts_work_for_any_size_of_batch(engine: SqliteEngine, desk: SqliteDesk) -> None:
     ana = open_account(engine, desk, "ana", credits=1_000)
     for size in (1, 2, 3, 127, 128, 129, 300):
         lists: list[list[Change]] = [
@@ -328,8 +328,8 @@ def test_a_statement_is_made_for_any_size_of_batch(engine: SqliteEngine, desk: S
     assert desk.check().complaints == []
 
 
-def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
-    """A server that stops leaves a commit under way; the desk is closed after the loop."""
+def test_the_writer_outlives_its_event_loop(tmp_path: Path) -> None:
+    """A stopping server leaves a commit under way; the desk is closed after the loop."""
     desk = SqliteDesk(tmp_path / "balcao.db")
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
     begun, go_on, finished = threading.Event(), threading.Event(), threading.Event()
@@ -354,7 +354,7 @@ def test_the_writer_outlives_the_loop_it_wrote_for(tmp_path: Path) -> None:
     desk.close()
 
 
-def test_a_file_held_by_another_process_does_not_hold_the_loop(tmp_path: Path) -> None:
+def test_a_file_locked_by_another_process_does_not_block_the_loop(tmp_path: Path) -> None:
     desk = SqliteDesk(tmp_path / "balcao.db")
     account = desk.create_account(NewAccount("ana", "pre_pago", "live"), NOW)
     other = apsw.Connection(str(tmp_path / "balcao.db"))
@@ -437,7 +437,7 @@ def test_limits_are_written_with_a_commit_once_a_second(
     assert stored(engine) == [NOW + 90_000]
 
 
-def test_limits_go_on_being_written_when_the_clock_was_set_back(
+def test_limits_are_still_written_after_the_clock_was_set_back(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     spend(engine, desk, "ana", NOW)
@@ -449,7 +449,7 @@ def test_limits_go_on_being_written_when_the_clock_was_set_back(
     assert stored(engine) != [NOW + 30_000]
 
 
-def test_forgetting_empty_buckets_forgets_no_full_one(
+def test_forgetting_empty_buckets_keeps_full_ones(
     engine: SqliteEngine, desk: SqliteDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "BUCKETS_MAX", 2)
@@ -459,7 +459,7 @@ def test_forgetting_empty_buckets_forgets_no_full_one(
     assert spend(engine, desk, "ana", NOW)
     assert spend(engine, desk, "bruno", NOW)
 
-    # Both are empty again; to make room they are forgotten before they were ever written.
+    # Both are empty again, and are removed before they were ever written.
     later = NOW + 60_000
     assert spend(engine, desk, "caio", later)
     assert spend(engine, desk, "caio", later)
@@ -471,7 +471,7 @@ def test_forgetting_empty_buckets_forgets_no_full_one(
 
 
 def statements(desk: SqliteDesk) -> list[str]:
-    """What the writing connection is told from now on."""
+    """Record the statements of the writing connection from now on."""
     told: list[str] = []
 
     def note(cursor: apsw.Cursor, sql: str, bindings: object) -> bool:
@@ -482,7 +482,7 @@ def statements(desk: SqliteDesk) -> list[str]:
     return told
 
 
-def test_a_receipt_that_is_recorded_costs_nothing_any_more(
+def test_a_recorded_receipt_is_not_written_again(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_keep(ana, "number"))
@@ -500,10 +500,10 @@ def test_a_receipt_that_is_recorded_costs_nothing_any_more(
     assert [sql for sql in told if "INSERT INTO receipt" in sql]
 
 
-def test_no_more_receipts_are_remembered_than_there_is_room_for(
+def test_the_number_of_remembered_receipts_is_bounded(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk_module, "RECEIPTS_KNOWN_MAX", 3)
+    monkeypatch.setattr(desk_module, "RECORDED_RECEIPTS_MAX", 3)
     numbers = [f"n{turn}" for turn in range(8)]
     for number in numbers * 2:
         engine.commit(desk, a_keep(ana, number))
@@ -514,19 +514,19 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
 @pytest.mark.parametrize(
     ("sql", "index"),
     [
-        (reading._OPERATIONS.format(ids="?"), "ledger_entry_of_request (request_id=?)"),
+        (queries._OPERATIONS.format(ids="?"), "ledger_entry_of_request (request_id=?)"),
         (
-            reading._REFERRED[0],
+            queries._REFERRED[0],
             "entry_of_reference (account_id=? AND reference=? AND request_id>? AND request_id<?)",
         ),
         (
-            reading._REFERRED[1],
+            queries._REFERRED[1],
             "charged_lookup_of_reference"
             " (account_id=? AND reference=? AND request_id>? AND request_id<?)",
         ),
-        (reading._UNDER_KEY[1], "trace_of_key (account_id=? AND key_digest=?)"),
-        (reading._UNDER_KEY[2], "certificate_trace_of_key (account_id=? AND key_digest=?)"),
-        (reading._BY_REFERENCE, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (queries._UNDER_KEY[1], "trace_of_key (account_id=? AND key_digest=?)"),
+        (queries._UNDER_KEY[2], "certificate_trace_of_key (account_id=? AND key_digest=?)"),
+        (queries._BY_REFERENCE, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (totals._HOURS, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (totals._HOURS, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (totals._HOURS, "PRIMARY KEY (account_id=? AND request_id=?) LEFT-JOIN"),
@@ -534,28 +534,28 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
         (totals._ADDED, "ledger_entry_top_up (account_id=? AND at_ms>? AND at_ms<?)"),
         (totals._SUM, "PRIMARY KEY (account_id=? AND part=? AND day>? AND day<?)"),
         (folding._WITH_DETAILS, "daily_total_detailed (day<?)"),
-        (reading._ENTRIES, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
+        (queries._ENTRIES, "ledger_entry_of_account (account_id=? AND at_ms>? AND at_ms<?)"),
         (receipts._PURGE, "receipt_by_age (created_ms<?)"),
         (QUERIES["named_digests"], "receipt_of_digest (digest=?)"),
         (people._PURGES[0], "web_session_by_use (seen_ms<?)"),
         (people._WITH_OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),
         (people._OLD_TRACES.format(table="trace"), "PRIMARY KEY (account_id=?)"),
-        (reading._RECEIPT, "certificate_trace_of_receipt (receipt_id=?)"),
-        (people_reading._CERTIFICATE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
-        (people_reading._OWNER, "ledger_entry_of_request (request_id=?)"),
-        (people_reading._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
-        (people_reading._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
+        (queries._RECEIPT, "certificate_trace_of_receipt (receipt_id=?)"),
+        (people_queries._CERTIFICATE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
+        (people_queries._OWNER, "ledger_entry_of_request (request_id=?)"),
+        (people_queries._OWNER, "PRIMARY KEY (account_id=? AND request_id=?)"),
+        (people_queries._TRACE + " ORDER BY request_id DESC", "PRIMARY KEY (account_id=?)"),
         (
-            people_reading._CHARGED_LOOKUP + " ORDER BY request_id DESC",
+            people_queries._CHARGED_LOOKUP + " ORDER BY request_id DESC",
             "PRIMARY KEY (account_id=?)",
         ),
         (
-            f"{people_reading._FEW_CHARGED_LOOKUPS} AND {people_reading._BROUGHT}"
+            f"{people_queries._FEW_CHARGED_LOOKUPS} AND {people_queries._BROUGHT}"
             " ORDER BY request_id DESC",
             "charged_lookup_of_person_or_certificate (account_id=?)",
         ),
         (
-            f"{people_reading._FEW_CHARGED_LOOKUPS} AND document_hash = ? AND request_id < ?"
+            f"{people_queries._FEW_CHARGED_LOOKUPS} AND document_hash = ? AND request_id < ?"
             " ORDER BY request_id DESC",
             "charged_lookup_of_person_or_certificate (account_id=? AND request_id<?)",
         ),
@@ -564,17 +564,17 @@ def test_no_more_receipts_are_remembered_than_there_is_room_for(
             "SCAN charged_lookup USING INDEX charged_lookup_of_person_or_certificate",
         ),
         (
-            f"SELECT 1 FROM trace WHERE {people_reading._named(1, ['A'])[0]}",
+            f"SELECT 1 FROM trace WHERE {people_queries._named(1, ['A'])[0]}",
             "charged_lookup_of_person_or_certificate (account_id=?)",
         ),
-        (reading._OPERATIONS.format(ids="?"), "PRIMARY KEY (account_id=? AND request_id=?)"),
-        (reading._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
-        (reading._BY_REFERENCE, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (queries._OPERATIONS.format(ids="?"), "PRIMARY KEY (account_id=? AND request_id=?)"),
+        (queries._ENTRIES, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
+        (queries._BY_REFERENCE, "PRIMARY KEY (account_id=? AND request_id>? AND request_id<?)"),
         (people._WITH_OLD_TRACES.format(table="charged_lookup"), "PRIMARY KEY (account_id=?)"),
         (people._OLD_TRACES.format(table="charged_lookup"), "PRIMARY KEY (account_id=?)"),
     ],
 )
-def test_what_is_asked_while_serving_goes_by_an_index(
+def test_queries_while_serving_use_an_index(
     engine: SqliteEngine, desk: SqliteDesk, sql: str, index: str
 ) -> None:
     nothing = [None] * sql.count("?")

@@ -1,4 +1,4 @@
-"""SQLite's log of changes: emptied after an erasure, whoever reads older rows; long at once."""
+"""SQLite's write-ahead log: truncation after an erasure despite readers, and preallocation."""
 
 import asyncio
 import shutil
@@ -13,8 +13,8 @@ from balcao.core.documents import Cpf
 from balcao.core.errors import StorageFailed
 from balcao.core.freshness import Kept
 from balcao.core.ledger import Refusal
-from balcao.storage.ballast import Ballast
 from balcao.storage.contract import NewAccount
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.sqlite import files
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
@@ -27,7 +27,7 @@ PERSON = data_subject(SECRET, Cpf.parse("90010000100"))
 
 @contextmanager
 def somebody_reads(path: Path) -> Iterator[None]:
-    """As a backup does, or a move: rows of one moment, for long."""
+    """Keep a snapshot open for long, as a backup or a move does."""
     with closing(files.connect(path, synchronous="FULL")) as connection:
         connection.execute("BEGIN")
         connection.execute("SELECT * FROM sqlite_master").fetchall()
@@ -38,11 +38,13 @@ def log_bytes(path: Path) -> int:
     return files.log_of(path).stat().st_size
 
 
-def test_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncating_the_log_blocks_no_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "balcao.db"
     with closing(SqliteDesk(path)) as service, closing(SqliteDesk(path)) as command:
         acme = service.create_account(NewAccount("acme", "pre_pago", "test"), NOW)
-        service.engine._connection.set_busy_timeout(0)  # a file that is locked is told at once
+        service.engine._connection.set_busy_timeout(0)  # a locked file raises at once
         clock = ClockThatWrites(lambda: service.commit_now([a_top_up(acme, 1)]))
         monkeypatch.setattr(files, "time", clock)
         monkeypatch.setattr(files, "EMPTY_SECONDS_MAX", 2.0)
@@ -58,7 +60,7 @@ def test_nobody_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 class ClockThatWrites:
-    """`time`, for who waits: somebody else writes meanwhile."""
+    """A replacement of `time` that lets others write while the code waits."""
 
     def __init__(self, write: Callable[[], Refusal | None]) -> None:
         self._write = write
@@ -74,7 +76,7 @@ class ClockThatWrites:
         self.written += 1
 
 
-def test_the_cache_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_raises_the_same_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "EMPTY_SECONDS_MAX", 0.2)
     path = tmp_path / "cache.db"
     with closing(SqliteCache(path, SECRET)) as cache:
@@ -87,20 +89,20 @@ def test_the_cache_says_so_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert log_bytes(path) == 0
 
 
-# Long at once.
+# Preallocation.
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[SqliteDesk]:
-    """A desk as a service has it: one that sets room aside."""
+    """A desk with a disk reserve, as in a service."""
     (tmp_path / "home").mkdir()
     path = tmp_path / "home" / "balcao.db"
-    with closing(SqliteDesk(path, ballast=Ballast(path.parent, 1 << 20))) as desk:
+    with closing(SqliteDesk(path, reserve=DiskReserve(path.parent, 1 << 20))) as desk:
         yield desk
 
 
 def fell_over(path: Path, into: Path) -> SqliteDesk:
-    """A desk on what is left of another's files when its process is killed."""
+    """A desk on a copy of another's files, as after its process was killed."""
     into.mkdir()
     for each in (path, files.log_of(path)):
         shutil.copy(each, into / each.name)
@@ -113,7 +115,7 @@ def test_a_long_log_holds_what_was_written_and_nothing_else(
     path = tmp_path / "home" / "balcao.db"
     acme = served.create_account(NewAccount("acme", "pre_pago", "test"), NOW)
     short = log_bytes(path)
-    asyncio.run(served.keep_room())
+    asyncio.run(served.maintain_reserve())
     assert short < log_bytes(path) == files.LOG_BYTES
     for turn in range(3):
         with closing(fell_over(path, tmp_path / f"fell-{turn}")) as again:
@@ -121,31 +123,31 @@ def test_a_long_log_holds_what_was_written_and_nothing_else(
             assert not again.check().complaints
         served.commit_now([a_top_up(acme, 1)])
     assert log_bytes(path) == files.LOG_BYTES, "none of them made it longer"
-    asyncio.run(served.keep_room())
+    asyncio.run(served.maintain_reserve())
     assert log_bytes(path) == files.LOG_BYTES
-    # Emptied, it gets its length again.
+    # After truncation it is extended again.
     asyncio.run(served.data_subjects.scrub())
     assert log_bytes(path) == 0
-    asyncio.run(served.keep_room())
+    asyncio.run(served.maintain_reserve())
     assert log_bytes(path) == files.LOG_BYTES
     assert account_of(served, acme).balance_credits == 3
 
 
-def test_a_log_stays_short_where_there_is_no_room(
+def test_a_log_is_not_extended_without_free_space(
     served: SqliteDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "home" / "balcao.db"
     monkeypatch.setattr(files, "LOG_BYTES", shutil.disk_usage(tmp_path).free // 3)
     short = log_bytes(path)
-    asyncio.run(served.keep_room())
+    asyncio.run(served.maintain_reserve())
     assert log_bytes(path) == short
 
 
-def test_a_log_that_cannot_be_made_longer_is_as_it_was(served: SqliteDesk, tmp_path: Path) -> None:
+def test_a_failed_extension_leaves_the_log_unchanged(served: SqliteDesk, tmp_path: Path) -> None:
     path = tmp_path / "home" / "balcao.db"
     acme = served.create_account(NewAccount("acme", "pre_pago", "test"), NOW)
-    with file_size_limit(2_000_000):  # the disk is fuller than it said
-        asyncio.run(served.keep_room())
+    with file_size_limit(2_000_000):  # the disk is fuller than reported
+        asyncio.run(served.maintain_reserve())
     served.commit_now([a_top_up(acme, 1)])
     with closing(fell_over(path, tmp_path / "fell")) as again:
         assert account_of(again, acme).balance_credits == 1

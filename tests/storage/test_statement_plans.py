@@ -1,8 +1,8 @@
 """Plans of PostgreSQL for the statements of a request, when there are many rows of everything.
 
-The desk and the cache are used as requests use them, on a database filled behind their back; the
-server writes the plan of every statement into its log, those within triggers included. So nothing
-can be forgotten, and what is looked at is what the program sends.
+The desk and the cache are used as by requests, on a database that was filled by other means; the
+server logs the plan of every statement, including those within triggers. So no statement is
+missed, and the plans are those of the statements that the program sends.
 """
 
 import asyncio
@@ -47,10 +47,10 @@ from tests.storage.world import (
 ACTIVE = 60  # accounts; of 5,000
 FIRST_MS = brasilia("2026-02-02 00:00:00")
 # psycopg prepares at the sixth time, and PostgreSQL plans for all values at the sixth after that,
-# if it thinks that this is not dearer.
+# if that is not more expensive.
 ROUNDS = 14
 
-# What does not grow with the requests that were ever made.
+# Tables that do not grow with the number of requests.
 SMALL = {"node", "heartbeat", "open_operation", "schema_version", "budget_use", "seat"}
 
 
@@ -146,7 +146,7 @@ def plans(address: str, request: pytest.FixtureRequest) -> "Plans":
 
 
 class Plans:
-    """The plans of what is done on new connections, read from the server's log."""
+    """Collect the plans of statements on new connections, from the server's log."""
 
     def __init__(self, address: str, mode: str) -> None:
         self.mode = mode
@@ -166,7 +166,7 @@ class Plans:
     def of(
         self, work: Callable[[PostgresDesk, PostgresCache, int], Awaitable[None]]
     ) -> "list[Any]":
-        """Do it often enough; the plans in the order in which their statements ended."""
+        """Repeat work often enough; return the plans in the order of their statements."""
         log = postgres.server().log
         before = log.stat().st_size
 
@@ -183,12 +183,12 @@ class Plans:
             file.seek(before)
             written = file.read().decode()
         found = [json.loads(text) for text in re.findall(r"plan:\n((?:\t.*\n)+)", written)]
-        assert found, "no plans in the log: is auto_explain there?"
+        assert found, "no plans in the log: is auto_explain loaded?"
         return found
 
 
 def scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Everything in a plan that reads a table."""
+    """Yield all nodes of a plan that read a table."""
     if "Relation Name" in plan and plan["Node Type"].endswith(" Scan"):
         yield plan
     for part in plan.get("Plans", ()):
@@ -196,7 +196,7 @@ def scans(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def finds(scan: Mapping[str, Any]) -> bool:
-    """Whether it reads what it looks for, rather than the table or an index from end to end."""
+    """Return whether a node searches for rows, instead of reading a whole table or index."""
     if scan["Node Type"] == "Bitmap Heap Scan":
         return all("Index Cond" in part for part in _leaves(scan))
     return "Index Cond" in scan
@@ -211,12 +211,12 @@ def _leaves(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def table_of(scan: Mapping[str, Any]) -> str:
-    """The table that is read, also by a partition."""
+    """Return the table that is read, also of a partition."""
     return re.sub(r"_(rest|\d{4}_\d{2})$", "", scan["Relation Name"])
 
 
 def check(plans: Sequence[Any], *expected: str, but: Sequence[str] = ()) -> None:
-    """Each scan finds what it looks for, but of these small tables; all those tables are read."""
+    """Check that scans are searches, except of these small tables, and that all tables are read."""
     read, complaints = set(), set()
     for plan in plans:
         for scan in scans(plan["Plan"]):
@@ -229,12 +229,12 @@ def check(plans: Sequence[Any], *expected: str, but: Sequence[str] = ()) -> None
 
 
 def number(at_ms: int, n: int) -> str:
-    """A request's number."""
+    """Return a request number."""
     return f"{least_number(at_ms)}-7000-9000-{n:012x}"
 
 
 def test_requests(plans: Plans) -> None:
-    """Every step of a lookup, one alone and sixty-four together."""
+    """Every step of a lookup, for one request and for sixty-four at once."""
     limits = [Limit("minuto", 60, 60_000), Limit("dia", 1_000, DAY_MS, of_key=True)]
     offset = int(plans.mode != "auto") * 10_000
 
@@ -248,7 +248,7 @@ def test_requests(plans: Plans) -> None:
         callers = await at_once(*(desk.caller(key_hash(turn * 64 + n), now) for n in range(size)))
         allowed = await at_once(*(desk.spend(who, limits, now) for who in callers if who))
         assert len(allowed) == size
-        await at_once(*(desk.earlier(1 + n % ACTIVE, f"k{n}", now) for n in range(size)))
+        await at_once(*(desk.find_attempt(1 + n % ACTIVE, f"k{n}", now) for n in range(size)))
         await at_once(*(cache.read([f"cnpj:{turn * 64 + n + 1}"]) for n in range(size)))
         cache.keep([(f"cnpj:{turn * 64 + n + 1}", Kept(b"", turn, "serpro")) for n in range(size)])
 
@@ -289,7 +289,7 @@ def test_requests(plans: Plans) -> None:
         *("account", "api_key", "rate_limit", "idempotency", "entry"),
         *("open_operation", "ledger_entry"),
     )
-    # What is looked for by a request's number is looked for in its own month.
+    # Searches by a request number read only its month.
     probes = [
         scan
         for plan in found
@@ -315,7 +315,7 @@ def key_hash(n: int) -> bytes:
 
 
 def test_pages(plans: Plans) -> None:
-    """What the application and the account's own questions read."""
+    """Queries of the web application and of accounts."""
     month = brasilia("2026-04-01 00:00:00"), brasilia("2026-05-01 00:00:00")
     lately = TraceFilter(NOW - 30 * DAY_MS, NOW + DAY_MS)
     nobodys = TraceFilter(NOW - DAY_MS, NOW + DAY_MS, user_id=7)
@@ -349,7 +349,7 @@ def test_pages(plans: Plans) -> None:
 
 
 def test_pages_of_traces(plans: Plans) -> None:
-    """Of a large account: newest first, stops when it is full, looks at no older month."""
+    """For a large account: newest first, stops when the page is full, reads no older month."""
     lately = TraceFilter(NOW - 30 * DAY_MS, NOW + DAY_MS)
 
     async def work(desk: PostgresDesk, cache: PostgresCache, turn: int) -> None:
@@ -369,7 +369,7 @@ def test_pages_of_traces(plans: Plans) -> None:
 
 
 def test_beside_the_requests(plans: Plans) -> None:
-    """Heartbeats, recovery and purges. These may look at every account, key or bucket."""
+    """Heartbeats, recovery and purges. These may read every account, key or bucket."""
     # Nearly a month of its own for each mode: months that are over go as a whole.
     kept_from = NOW - (100 if plans.mode == "auto" else 70) * DAY_MS
 

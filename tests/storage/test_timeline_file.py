@@ -19,7 +19,7 @@ def check(timelines: Timelines, number: int, monkeypatch: pytest.MonkeyPatch) ->
     timelines.check(connection)
 
 
-def test_a_full_disk_keeps_the_old_file_and_leaves_no_other(
+def test_a_full_disk_keeps_the_old_file_and_no_temporary_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "timelines.json"

@@ -1,4 +1,4 @@
-"""Daily totals are the ledger's, wherever the fold stands and whatever the clock did."""
+"""Daily totals equal the ledger, however far the folding is and whatever the clock did."""
 
 import hashlib
 import random
@@ -19,7 +19,7 @@ from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.folding import FOLDED_AT_ONCE
 from balcao.storage.desk.totals import PARTS
 from balcao.storage.people import TraceFilter
-from balcao.storage.totals import DIMENSIONS, Dimension, Fingerprint, Total, TotalsWanted
+from balcao.storage.totals import DIMENSIONS, Dimension, Fingerprint, Total, TotalsFilter
 from tests.storage.engines import Engine
 from tests.storage.people import a_trace, together
 from tests.storage.test_charged_lookups import number
@@ -30,7 +30,7 @@ TODAY = civil_day(NOW)
 
 
 class Fact(NamedTuple):
-    """One charge, as the statement has to tell it."""
+    """One charge, as expected in the statement."""
 
     at_ms: int
     credits: int
@@ -100,7 +100,7 @@ def drawn(
 
 
 def expected(
-    facts: Sequence[Fact], first: date, last: date, by: Sequence[Dimension], wanted: TotalsWanted
+    facts: Sequence[Fact], first: date, last: date, by: Sequence[Dimension], wanted: TotalsFilter
 ) -> dict[tuple[object, ...], tuple[int, int]]:
     requests, credits = Counter[tuple[object, ...]](), Counter[tuple[object, ...]]()
     for fact in facts:
@@ -123,8 +123,8 @@ def told(
     return found
 
 
-def some_wanted(chance: random.Random) -> TotalsWanted:
-    return TotalsWanted(
+def some_wanted(chance: random.Random) -> TotalsFilter:
+    return TotalsFilter(
         chance.choice([None, None, "suframa"]),
         chance.choice([None, None, 0]),
         chance.choice([None, None, None, 0, 7]),
@@ -135,7 +135,7 @@ def some_wanted(chance: random.Random) -> TotalsWanted:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_number_is_the_ledgers_and_its_list_sums_to_it(
+def test_every_total_equals_the_ledger_and_the_sum_of_its_list(
     engine: Engine, desk: Desk, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -148,7 +148,7 @@ def test_every_number_is_the_ledgers_and_its_list_sums_to_it(
     for n in range(70):
         whose = chance.choice([ana, ana, bia])
         now += chance.randrange(6 * HOUR_MS)
-        # Some come late: for an instant that was folded already.
+        # Some are late: for an instant that is folded already.
         at_ms = now - chance.choice([0, 0, 0, 3 * HOUR_MS, 3 * DAY_MS])
         lists, fact = drawn(chance, whose, n, max(at_ms, began))
         for changes in lists:
@@ -197,7 +197,7 @@ def test_every_number_is_the_ledgers_and_its_list_sums_to_it(
 
 
 def pages(desk: Desk, account: Account, wanted: TraceFilter) -> Sequence[Trace]:
-    """All of a list, three at a time."""
+    """Read all of a list, three at a time."""
     found: list[Trace] = []
     while True:
         before = found[-1].request_id if found else None
@@ -229,7 +229,7 @@ def folded(engine: Engine) -> Sequence[tuple[str, str, int]]:
     return sorted((part, day, credits) for part, day, credits in rows)
 
 
-def test_a_stroke_is_bounded_and_what_is_left_follows(engine: Engine, desk: Desk) -> None:
+def test_a_step_is_bounded_and_the_rest_follows(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=10_000)
     count = FOLDED_AT_ONCE + 300
     charged_lookups(engine, desk, ana, [NOW + n for n in range(count)])
@@ -242,7 +242,7 @@ def test_a_stroke_is_bounded_and_what_is_left_follows(engine: Engine, desk: Desk
     assert folded(engine) == [(part, TODAY.isoformat(), count) for part in sorted(PARTS)]
 
 
-def test_so_many_within_a_millisecond_are_one_stroke(engine: Engine, desk: Desk) -> None:
+def test_charges_of_one_millisecond_are_one_step(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=10_000)
     charged_lookups(engine, desk, ana, [NOW] * (FOLDED_AT_ONCE + 5))
     # The first finds nothing before that instant.
@@ -250,7 +250,7 @@ def test_so_many_within_a_millisecond_are_one_stroke(engine: Engine, desk: Desk)
     assert strokes == [1, FOLDED_AT_ONCE + 5, 0]
 
 
-def test_a_charge_for_a_day_that_was_folded_takes_it_back(engine: Engine, desk: Desk) -> None:
+def test_a_charge_for_a_folded_day_resets_it(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=100)
     yesterday, day = NOW - DAY_MS, TODAY.isoformat()
     charged_lookups(engine, desk, ana, [yesterday, NOW, NOW + 1])
@@ -272,7 +272,7 @@ def test_a_charge_for_a_day_that_was_folded_takes_it_back(engine: Engine, desk: 
     ]
 
 
-def test_details_go_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
+def test_details_are_removed_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
     ana = open_account(engine, desk, "ana", credits=100)
     old = NOW - 3 * DAY_MS
     charged_lookups(engine, desk, ana, [old, old + 1, NOW])
@@ -293,10 +293,8 @@ def test_details_go_and_the_sums_stay(engine: Engine, desk: Desk) -> None:
     assert [(trace.credits, trace.document) for trace in listed] == [(1, ""), (1, "")]
 
 
-def test_what_goes_is_in_the_totals_once_wherever_the_fold_rests(
-    engine: Engine, desk: Desk
-) -> None:
-    """The fold stands between a charged lookup's number and its instant; no charge came since."""
+def test_purged_lookups_count_once_wherever_the_fold_stops(engine: Engine, desk: Desk) -> None:
+    """`folded_ms` is between a charged lookup's number and its instant, without later charges."""
     ana = open_account(engine, desk, "ana", credits=100)
     charged_lookups(engine, desk, ana, [NOW - DAY_MS])
     request = number(NOW, 9)
@@ -317,10 +315,10 @@ def test_what_goes_is_in_the_totals_once_wherever_the_fold_rests(
         engine.run(desk.totals.fold(later))
 
 
-def test_details_go_a_day_at_a_time(
+def test_details_are_removed_a_day_at_a_time(
     engine: Engine, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever is charged waits for one day of one account at the most."""
+    """A charge waits for one day of one account at most."""
     old = NOW - 3 * DAY_MS
     for name in ("ana", "bia"):
         charged_lookups(engine, desk, open_account(engine, desk, name, credits=100), [old])
@@ -350,10 +348,10 @@ def test_the_check_finds_a_total_that_is_not_the_ledgers(engine: Engine, desk: D
         "conta ana: os totais diários (client) não são os lançamentos, em 1 dias a partir de"
         f" {TODAY.isoformat()}"
     )
-    # By another process: the one that folds finds out.
+    # By another process: the folding one detects it.
     assert engine.run(desk.totals.fold(NOW + HOUR_MS)) == 0
     other = engine.open()
-    engine.run(other.totals.begin_anew(ana.account_id))
+    engine.run(other.totals.reset(ana.account_id))
     other.close()
     assert desk.check().complaints == []
     assert engine.run(desk.totals.fold(NOW + HOUR_MS)) == 2
@@ -361,7 +359,7 @@ def test_the_check_finds_a_total_that_is_not_the_ledgers(engine: Engine, desk: D
 
 
 def test_days_are_those_of_brasilia(engine: Engine, desk: Desk) -> None:
-    """Also where one had 23 hours: summer time began at midnight."""
+    """Also a day of 23 hours: summer time began at midnight."""
     ana = open_account(engine, desk, "ana", credits=100, at_ms=brasilia("2018-11-01 00:00:00"))
     began = day_starts_ms(date(2018, 11, 4))
     charged_lookups(
@@ -377,7 +375,7 @@ def test_days_are_those_of_brasilia(engine: Engine, desk: Desk) -> None:
         engine.run(desk.totals.fold(NOW))
 
 
-def test_nobody_has_totals(desk: Desk) -> None:
+def test_an_unknown_account_has_no_totals(desk: Desk) -> None:
     assert desk.totals.read(4711, TODAY, TODAY, ("day",)) == []
     with pytest.raises(LookupError):
         desk.totals.books(4711, TODAY, TODAY)

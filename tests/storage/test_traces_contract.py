@@ -1,4 +1,4 @@
-"""What every desk remembers of requests besides money, for how long, and how it is found again."""
+"""Details of requests on every engine: queries and retention."""
 
 import asyncio
 from typing import Any
@@ -87,7 +87,7 @@ def test_answers_about_people_that_an_account_has_received(
     )
 
     def received(account: Account, *about: Any) -> bool:
-        return engine.run(desk.received(AnswerAbout(account.account_id, *about)))
+        return engine.run(desk.has_received(AnswerAbout(account.account_id, *about)))
 
     assert received(ana, OPERATION, "SP", CPF_HASH, False)
     for operation, uf, document_hash in (
@@ -106,7 +106,7 @@ def test_answers_about_people_that_an_account_has_received(
     assert not received(ana, OPERATION, "SP", CPF_HASH, True)
 
 
-# Certificates: remembered as long as their receipts, in the same lists.
+# Certificates: kept as long as their receipts, in the same lists.
 
 BROUGHT = CertificateGiven(
     "CND", "2027-02-15", "EMPRESA ATIVA LTDA", "n1", "application/pdf", "2026-08-19"
@@ -121,7 +121,7 @@ def a_certificate(account: Account, request: str, **other: object) -> Trace:
     return a_trace(account, request, **{"certificate": BROUGHT, **other})
 
 
-def test_a_certificate_is_remembered_with_its_receipt(
+def test_a_certificate_is_recorded_with_its_receipt(
     engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
 ) -> None:
     without = CertificateGiven("none", None, None, None, None)
@@ -138,7 +138,7 @@ def test_a_certificate_is_remembered_with_its_receipt(
         ["r2", "r1"],
         [],
     ]
-    # What is recorded is passed over, as with the others.
+    # Recorded ones are skipped, as with the others.
     again = a_certificate(ana, "r1", status=500)
     assert engine.together(desk, [again], [again, a_certificate(ana, "r5")]) == [None, None]
     assert people.trace(ana.account_id, "r1") == first
@@ -155,7 +155,7 @@ def test_a_branch_s_receipt_is_about_the_certified_head_office(
     assert receipt.about.document == "90010007000187"
 
 
-def test_a_receipt_knows_what_it_is_about(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_a_receipt_has_its_description(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_receipt(ana, "n1"))
     assert desk.receipt("n1").about is None, "nobody remembers"  # type: ignore[union-attr]
     engine.commit(desk, a_certificate(ana, "r1", certificate=BROUGHT_BEFORE, uf="SP"))
@@ -168,7 +168,7 @@ def test_a_receipt_knows_what_it_is_about(engine: Engine, desk: Desk, ana: Accou
 BROUGHT_BEFORE = CertificateGiven(None, None, None, "n1", "application/pdf")
 
 
-def test_certificates_outlive_the_others_and_lose_a_receipt_that_is_gone(
+def test_certificates_are_kept_longer_and_lose_a_purged_receipt(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     engine.commit(desk, a_receipt(ana, "n1"), a_certificate(ana, "r1"), a_trace(ana, "r2"))
@@ -199,7 +199,7 @@ def test_an_erased_person_leaves_no_way_to_the_receipt(
         trace = people.trace(ana.account_id, request)
         assert trace is not None
         assert (trace.document, trace.document_hash) == (ERASED, None)
-    # Bought once more, it has its old number; the erased request does not lead to it.
+    # Bought again, it has its old number; the erased request does not lead to it.
     engine.commit(desk, a_receipt(ana, "n1"))
     erased = people.trace(ana.account_id, "r1")
     assert erased is not None
@@ -210,10 +210,10 @@ def test_an_erased_person_leaves_no_way_to_the_receipt(
     "written",
     ["001.234.567-97", "00123456797", "001234567-97", "001 234\u00a0567/97", "123456797"],
 )
-def test_an_answer_goes_however_a_person_is_written_in_it(
+def test_an_answer_is_erased_however_the_person_is_written_in_it(
     engine: Engine, desk: Desk, ana: Account, bruno: Account, written: str
 ) -> None:
-    """With what was recorded beside it; another number is no person."""
+    """With other records of the same request; another number is not the person's."""
     named = f'{{"filters": {{"q": "fulano {written}", "uf": "SP"}}}}'.encode()
     other = b'{"filters": {"q": "2001234567970 234 567"}}'
     engine.commit(desk, a_finish(ana, "found", "r1"), a_finish(ana, "sought", "r1", body=named))
@@ -227,7 +227,7 @@ def test_an_answer_goes_however_a_person_is_written_in_it(
     assert not desk.data_subjects.held(person).answers
 
 
-def test_a_trace_that_is_recorded_is_passed_over(
+def test_a_recorded_trace_is_skipped(
     engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
 ) -> None:
     engine.commit(desk, a_charge(ana, "r1"), a_trace(ana, "r1"))
@@ -244,7 +244,7 @@ def test_a_trace_that_is_recorded_is_passed_over(
     assert numbers(people, bruno) == ["r1"]
 
 
-def test_nothing_is_remembered_of_what_was_refused(
+def test_a_refused_list_leaves_no_trace(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     assert engine.commit(desk, a_charge(ana, "r1", 11), a_trace(ana, "r1")) == Short(11, 10)
@@ -336,10 +336,10 @@ SHOP, FARM = "90010002000154", "90010003000107"
         ({"words": ["PADARIA"], "results": ["ATIVA"], "key_id": 77}, ""),
     ],
 )
-def test_requests_are_found_by_what_they_came_to(
+def test_requests_are_found_by_their_result(
     engine: Engine, accounts: tuple[Account, Account], wanted: dict[str, object], found: str
 ) -> None:
-    """And those of which nobody remembers it, by the name that others of the account know."""
+    """Also requests without a stored name, by the name in other requests of the account."""
     desk, (ana, bruno), shop = engine.open(), accounts, {"document": SHOP}
     engine.commit(
         desk,
@@ -355,7 +355,7 @@ def test_requests_are_found_by_what_they_came_to(
     assert "".join(numbers(desk.people, ana, matching)) == found[::-1]
 
 
-def test_what_an_answer_came_to_is_read_as_it_was_written(
+def test_a_result_is_read_as_it_was_written(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     told = [
@@ -363,7 +363,7 @@ def test_what_an_answer_came_to_is_read_as_it_was_written(
         a_trace(ana, "r2", gist=Gist("A", None)),
     ]
     engine.commit(desk, *told)
-    # With its charge it is no charged lookup, which would forget it.
+    # Not as a charged lookup, which does not store the result.
     engine.commit(desk, a_charge(ana, "r3"), kept := a_trace(ana, "r3", gist=Gist(None, "nenhuma")))
     assert people.traces(ana.account_id, ALWAYS, 10) == [kept, *reversed(told)]
     assert people.trace(ana.account_id, "r3") == kept
@@ -379,7 +379,7 @@ def test_the_owner_of_a_request(
     assert people.owner_of("unknown") is None
 
 
-def test_traces_and_sums_can_be_read_beside_the_loop(
+def test_traces_and_sums_can_be_read_in_a_thread(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     engine.commit(desk, a_trace(ana, "r1"))
@@ -393,10 +393,10 @@ def test_traces_and_sums_can_be_read_beside_the_loop(
     assert engine.run(elsewhere()) == (1, 10)
 
 
-# Money without a key: asked in the web application.
+# Charges without a key, of the web application.
 
 
-def test_what_is_asked_in_the_web_application_has_no_key(
+def test_requests_of_the_web_application_have_no_key(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     number = ana.account_id
@@ -414,7 +414,7 @@ def test_what_is_asked_in_the_web_application_has_no_key(
     assert rows == [(None, "cache", 1), (None, "online", 2), (number, "cache", 1)]
 
 
-def test_a_hold_of_the_web_application_is_given_back_like_any_other(
+def test_a_hold_of_the_web_application_is_released_like_any_other(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     engine.commit(desk, Hold(ana.account_id, None, "r1", OPERATION, 3, NOW))
@@ -434,7 +434,7 @@ def purge(
     )
 
 
-def test_old_traces_go_whatever_their_numbers(
+def test_old_traces_are_purged_whatever_their_numbers(
     engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
 ) -> None:
     engine.commit(
@@ -450,7 +450,7 @@ def test_old_traces_go_whatever_their_numbers(
     assert (numbers(people, ana), numbers(people, bruno)) == (["c"], ["z"])
 
 
-def test_a_backlog_goes_in_strokes_the_oldest_first(
+def test_a_backlog_is_purged_in_steps_oldest_first(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     engine.commit(desk, *(a_trace(ana, f"r{n:04}", opened_ms=NOW + n) for n in range(2_500)))
@@ -467,7 +467,7 @@ def numbers_left(engine: Engine) -> int:
     return int(left)
 
 
-def test_sessions_and_links_that_have_run_out_go(
+def test_expired_sessions_and_links_are_purged(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     lia, rui = a_user(engine, desk, ana, "Lia"), a_user(engine, desk, ana, "Rui")

@@ -1,4 +1,4 @@
-"""What the tests of the storage share: an account, a request's changes, what is left."""
+"""Helpers of the tests of the storage: accounts, changes of requests, balances."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -18,7 +18,7 @@ KEPT_MS = 96 * 3_600_000
 
 
 def brasilia(text: str) -> int:
-    """Milliseconds of a wall clock in Brasília: `2026-08-05 13:15:30`."""
+    """Return the instant of a wall clock in Brasília, such as `2026-08-05 13:15:30`."""
     return to_ms(datetime.fromisoformat(text).replace(tzinfo=BRASILIA))
 
 
@@ -94,7 +94,7 @@ def a_keep(
 
 
 def account_of(desk: Desk, account: Account) -> Account:
-    """The account as it is now."""
+    """Return the present state of an account."""
     return next(one for one in desk.accounts() if one.account_id == account.account_id)
 
 
@@ -104,12 +104,12 @@ def balance(desk: Desk, account: Account) -> Balance:
 
 
 def entries(desk: Desk, account: Account) -> list[LedgerEntry]:
-    """All of them."""
+    """Return all accounts."""
     return list(desk.entries(account.account_id, 0, NOW * 2))
 
 
 def charged(desk: Desk, account: Account) -> dict[str, int]:
-    """Credits charged by request; a request charged twice fails at once."""
+    """Return credits charged by request; fails if a request was charged twice."""
     found: dict[str, int] = {}
     for entry in entries(desk, account):
         if entry.request_id is not None:

@@ -156,7 +156,7 @@ def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Clie
     # Two nodes commit at once, and the smaller number appears later.
     last = house.run(house.desk.budgets.last_event())
     for number in (last + 2, last + 1):
-        with house.desk.engine.in_place() as here:
+        with house.desk.engine.write_in_place() as here:
             here.execute(
                 "INSERT INTO event VALUES (?, ?, 'chave.nova', 0, '{}')", (number, who.account_id)
             )

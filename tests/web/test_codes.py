@@ -130,7 +130,7 @@ async def begun(house: Service, key: str) -> None:
     desk, digest = house.desk, idempotency.digest(key)
     (account,) = (each for each in desk.accounts() if each.name == "pre-pago")
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while await desk.earlier(account.account_id, digest, 0) is None:  # noqa: ASYNC110
+        while await desk.find_attempt(account.account_id, digest, 0) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
 

@@ -182,7 +182,7 @@ def test_a_page_of_which_one_half_is_erased_is_gone(
     found = browser.post(SEARCH, asked).location
     assert browser.get(found).status == 200
     erased = "UPDATE idempotency SET body = x'' WHERE key_digest = ?"
-    house.desk.engine.here.execute(erased, (halves_of(found)[half],))
+    house.desk.engine.connection.execute(erased, (halves_of(found)[half],))
     assert browser.get(found).status == 404
 
 
@@ -190,7 +190,7 @@ def test_both_halves_of_a_page_expire_together(house: Service, browser: Browser)
     asked = {"form_id": browser.get(SEARCH).field("form_id"), "uf": "SP"}
     halves = halves_of(browser.post(SEARCH, asked).location)
     kept = "SELECT expires_ms - bound_ms FROM idempotency WHERE key_digest IN (?, ?)"
-    left = house.desk.engine.here.execute(kept, halves).fetchall()
+    left = house.desk.engine.connection.execute(kept, halves).fetchall()
     assert left == 2 * [(house.settings.idempotency_hours * HOUR_MS,)]
 
 

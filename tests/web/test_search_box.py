@@ -167,7 +167,7 @@ def test_a_renewed_certificate_is_not_an_earlier_request_s(house: Service) -> No
     browser, desk = signed_in(house, mine), house.desk
     assert number in sought(browser, code).location
     earlier = "UPDATE certificate_trace SET validity = date(validity, '-1 day')"
-    desk.engine.here.execute(f"{earlier} WHERE request_id = ?", (number,))
+    desk.engine.connection.execute(f"{earlier} WHERE request_id = ?", (number,))
     assert sought(browser, code).status == 404
 
 

@@ -261,5 +261,5 @@ def test_counts_that_cannot_be_written_are_kept(
         counts.note("live", SourceCall("a", "failed", 0.1), MINUTE_MS)
         for _ in range(2):
             asyncio.run(counts.write_last())
-        (row,) = desk.availability.seen("live", (0, 0, 0, 0), HOUR_MS).minutes
+        (row,) = desk.availability.read("live", (0, 0, 0, 0), HOUR_MS).minutes
         assert row == SourceCounts(MINUTE_MS, "company", "", "a", 2, 1, 1)

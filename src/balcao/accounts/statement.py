@@ -21,7 +21,7 @@ from balcao.storage.totals import (
     Dimension,
     PeriodBooks,
     Total,
-    TotalsWanted,
+    TotalsFilter,
     consumption_row,
 )
 
@@ -134,10 +134,10 @@ class ChargeFilter:
         ]
 
     @property
-    def wanted(self) -> TotalsWanted:
+    def wanted(self) -> TotalsFilter:
         """The filter of totals."""
         key = 0 if self.key == "web" else self.key
-        return TotalsWanted(self.operation, key, self.user, self.uf, self.client, self.origin)
+        return TotalsFilter(self.operation, key, self.user, self.uf, self.client, self.origin)
 
     @property
     def is_all(self) -> bool:
@@ -241,7 +241,7 @@ def read_statement(
     """Read an account's statement, grouped by these dimensions. Callable from any thread."""
     number, chosen, before = account.account_id, chosen or ChargeFilter(), period.before
     wanted = chosen.wanted
-    with desk.totals.moment() as moment:
+    with desk.totals.snapshot() as moment:
         books = moment.books(number, period.first, period.last)
         days, days_before = (
             moment.read(number, each.first, each.last, ("day", "origin"), wanted)

@@ -80,7 +80,7 @@ async def _check(desk: Desk, blobs: StoredBlobs, where: str) -> Unconfirmed:
         in_store,
         known[-1].at_ms if known else None,
         await blobs.mark_age_seconds(),
-        least_numbers(in_store, issued_in(desk.engine.here)),
+        least_numbers(in_store, issued_in(desk.engine.connection)),
     )
 
 

@@ -13,7 +13,7 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import BalcaoError
 from balcao.settings import Settings
 from balcao.storage.backup_files import newest_ms, remove_old
-from balcao.storage.contract import Maker
+from balcao.storage.contract import TaskLock
 from balcao.storage.places import place_of
 from balcao.storage.transfer.errors import BackupError, BackupStopped
 
@@ -32,7 +32,7 @@ class BackupSchedule:
     now_ms: Callable[[], int]
     on_newest: Callable[[int], None]
     _end: threading.Event = field(default_factory=threading.Event)
-    _maker: Maker | None = None
+    _maker: TaskLock | None = None
     _running: bool = False
 
     @property
@@ -105,5 +105,5 @@ class BackupSchedule:
     def _makes_backups(self) -> bool:
         """Return whether this process makes backups: with several nodes only one does."""
         if self._maker is None:
-            self._maker = place_of(self.settings).backup_maker()
-        return self._maker.is_ours()
+            self._maker = place_of(self.settings).backup_lock()
+        return self._maker.try_acquire()

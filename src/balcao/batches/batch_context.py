@@ -145,7 +145,7 @@ def common_parameters(parameters: str) -> Mapping[str, str]:
 
 def summary_of(batch: StoredBatch) -> FileSummary | None:
     """Return how the batch's file was interpreted, None if unread or erased."""
-    return None if batch.told is None else msgspec.json.decode(batch.told, type=FileSummary)
+    return None if batch.layout is None else msgspec.json.decode(batch.layout, type=FileSummary)
 
 
 def column_choices(batch: StoredBatch) -> Mapping[str, Choice]:

@@ -44,7 +44,7 @@ from balcao.lookup.admit import check_access
 from balcao.lookup.source_status import QuotedSource, StatusReader, quoted_sources, source_lines
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.batch_ceilings import note_batch, raise_ceiling
+from balcao.storage.desk.batch_ceilings import audit_batch, raise_ceiling
 from balcao.storage.desk.budgets import make_budget
 
 PIECE_BYTES = 1_000_000
@@ -457,7 +457,7 @@ class BatchDesk:
     ) -> CommitStep:
         """Return a step that writes an audit entry in the transaction of the action."""
         now_ms = self.context.now_ms()
-        return lambda connection: note_batch(
+        return lambda connection: audit_batch(
             connection, signed, action, batch.account_id, batch.batch_id, now_ms, detail
         )
 

@@ -83,7 +83,7 @@ class PersonSearch:
             await subjects.forget_answers(matches.answers)
             await subjects.forget_titles(matches.titles)
             for each in matches.headers:
-                await batches.understood(each.batch_id, each.header, each.summary)
+                await batches.store_layout(each.batch_id, each.header, each.summary)
             gone.files += await self._refuse_repeating([*matches.rows, *matches.headers], now_ms)
             gone.rows += matches.rows
             gone.answers += matches.answers
@@ -155,13 +155,13 @@ class PersonSearch:
 
 
 def _header(batch: StoredBatch, seal: BatchSeal, naming: Naming) -> MatchedHeader | None:
-    if batch.header is None or batch.told is None:
+    if batch.header is None or batch.layout is None:
         return None
     header = seal.open_cells(0, batch.header)
-    if not naming.is_in_any(header) and not naming.is_in(batch.told):
+    if not naming.is_in_any(header) and not naming.is_in(batch.layout):
         return None
     left = seal.cells(0, tuple(naming.without(cell) for cell in header))
-    return MatchedHeader(batch.batch_id, left, naming.without(batch.told))
+    return MatchedHeader(batch.batch_id, left, naming.without(batch.layout))
 
 
 def _answer(seal: BatchSeal, row: StoredRow) -> str:

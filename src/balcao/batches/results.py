@@ -117,7 +117,7 @@ class Results:
         self._blobs = blobs
         self._admission = admission
         self._stored = context.parts.desk.batches
-        self._acts = context.parts.desk.extensions.all_apart
+        self._acts = context.parts.desk.extensions.all_in_thread
 
     async def result(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
         """Write all rows, in a thread, with the file's own columns first.

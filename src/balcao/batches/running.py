@@ -38,7 +38,7 @@ from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import end_ceiling
-from balcao.storage.desk.batches_reading import AskingReader
+from balcao.storage.desk.batch_queries import BatchReader
 
 log = structlog.get_logger()
 
@@ -195,7 +195,7 @@ class BatchRunner:
         columns = columns_of(self._context, batch, operation)
         until = asyncio.get_running_loop().time() + self._slice_seconds
         current = _TimeSlice(batch, operation, columns, caller, until)
-        async with self._stored.asking(batch.batch_id) as reader:
+        async with self._stored.open_reader(batch.batch_id) as reader:
             try:
                 over = await self._rows(current, reader)
                 if current.tasks:
@@ -220,7 +220,7 @@ class BatchRunner:
             return 0.0
         return None if await self._end(batch) else WAIT_SECONDS
 
-    async def _rows(self, current: _TimeSlice, reader: AskingReader) -> bool:
+    async def _rows(self, current: _TimeSlice, reader: BatchReader) -> bool:
         """Start rows until the time slice ends. Return whether every open row was read."""
         after = 0
         places = self._context.parts.admission.low_priority_slots
@@ -248,12 +248,12 @@ class BatchRunner:
                 return False
         return False
 
-    def _start(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
+    def _start(self, current: _TimeSlice, reader: BatchReader, row: StoredRow) -> None:
         task = asyncio.create_task(self._row(current, reader, row))
         current.tasks.add(task)
         task.add_done_callback(current.tasks.discard)
 
-    async def _row(self, current: _TimeSlice, reader: AskingReader, row: StoredRow) -> None:
+    async def _row(self, current: _TimeSlice, reader: BatchReader, row: StoredRow) -> None:
         """Look up one row. Raises nothing: obstacles are recorded in `current`."""
         batch = current.batch
         seal = self._context.seal(batch.batch_id)
@@ -292,7 +292,7 @@ class BatchRunner:
             log.exception("batch.row_bug", batch=batch.batch_id, line=row.line)
             await self._fail_row(hooks, request_id, BalcaoError.code)
 
-    async def _may_start(self, current: _TimeSlice, reader: AskingReader) -> bool:
+    async def _may_start(self, current: _TimeSlice, reader: BatchReader) -> bool:
         """Return whether a row that waited may still start: it may have waited for minutes.
 
         Raises `StorageFailed`.

@@ -87,7 +87,7 @@ class BatchValidator:
             while await self._stored.mark_repeated(batch_id):
                 pass
             header = self._header(batch_id, table.header)
-            await self._stored.understood(batch_id, header, summary.stored)
+            await self._stored.store_layout(batch_id, header, summary.stored)
             await self._quote(batch, summary)
         except CallerError as error:
             code = error.reason if isinstance(error, FileUnreadable) else problem_of(error).code
@@ -127,7 +127,7 @@ class BatchValidator:
                 await self._context.pace.pause()
             await self._stored.price_rows(batch.batch_id, prices)
         summary = msgspec.structs.replace(summary, asked=sources.lines)
-        await self._stored.retold(batch.batch_id, batch.told, summary.stored)
+        await self._stored.replace_layout(batch.batch_id, batch.layout, summary.stored)
         await self._quote(batch, summary, again=True)
 
     async def _quote(
@@ -155,7 +155,7 @@ class BatchValidator:
         )
         summary = FileSummary(table.description, tuple(columns.descriptions), columns.chosen)
         header = self._header(batch.batch_id, table.header)
-        await self._stored.understood(batch.batch_id, header, summary.stored)
+        await self._stored.store_layout(batch.batch_id, header, summary.stored)
         digest = hashlib.blake2b(digest_size=16)
         reader = _RowReader(self._context, batch, operation, caller, columns)
         counter = await self._admission.rows(batch.account_id)
@@ -214,7 +214,7 @@ class BatchValidator:
 
     async def _failed_rows(self, batch_id: str) -> FileTable:
         origin = await self._stored.batch(batch_id)
-        if origin is None or origin.header is None or origin.told is None:
+        if origin is None or origin.header is None or origin.layout is None:
             raise FileUnreadable("lote_apagado", "Os dados do lote a repetir já foram apagados.")
         seal = self._context.seal(batch_id)
 

@@ -55,9 +55,9 @@ def _desk() -> Iterator["Desk"]:
 
     settings = read_settings()
     place = place_of(settings)
-    if not place.is_begun():
+    if not place.is_initialized():
         raise LookupError("nothing there")
-    with place.look() as look:
+    with place.inspect() as look:
         if look.schema() != look.newest:
             raise LookupError("of another version")
     with closing(place.open_desk(pepper=Home(settings.home).pepper())) as desk:

@@ -76,7 +76,7 @@ def existing_home(settings: "Settings") -> "Home":
     if home.path.exists() and not home.path.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "not a folder", str(home.path))
     home.check_restored()
-    if not place_of(settings).is_begun():
+    if not place_of(settings).is_initialized():
         raise CommandFailed(
             f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
             f" comece uma nova com {program()} serve."

@@ -21,7 +21,7 @@ def list_jobs(as_json: AsJson = False) -> None:
       $ balcao job list
     """
     with open_installation() as local:
-        found = wait_for(local.desk.jobs.standing())
+        found = wait_for(local.desk.jobs.counts())
     table = TextTable(
         found,
         {

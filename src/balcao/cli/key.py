@@ -191,7 +191,7 @@ def change(
             door.client_required if client is None else client,
             door.administers if admin is None else admin,
         )
-        local.desk.change_door(key_id, wanted, local.now_ms())
+        local.desk.change_restrictions(key_id, wanted, local.now_ms())
         _, changed = _found(local.desk, key_id)
     text = f"Chave {key_id} ({key.name}) da conta {owner.name}: {_rules(changed)}."
     if wanted == door:

@@ -55,5 +55,5 @@ def refold(account: AccountName) -> None:
     """
     with open_installation() as local:
         found = local.account(account)
-        wait_for(local.desk.totals.begin_anew(found.account_id))
+        wait_for(local.desk.totals.reset(found.account_id))
     typer.echo(f"Os totais da conta {found.name} serão refeitos a partir dos lançamentos.")

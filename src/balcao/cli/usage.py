@@ -109,7 +109,7 @@ def usage(  # noqa: PLR0917  # a command's own words
         dimensions: Sequence[Dimension] = ("day", "operation", "origin", "client")
         if by:
             dimensions = (by,)  # type: ignore[assignment]  # checked by `_group`
-        with local.desk.totals.moment() as moment:
+        with local.desk.totals.snapshot() as moment:
             books = moment.books(found.account_id, period.first, period.last)
             totals = moment.read(found.account_id, period.first, period.last, dimensions)
         keys = local.desk.keys(found.account_id)

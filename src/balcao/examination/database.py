@@ -11,10 +11,10 @@ from balcao.core.freshness import DAY_MS
 from balcao.core.writing import counted
 from balcao.examination.failures import explain
 from balcao.examination.wording import apart_text, program, whole
-from balcao.storage.desk.batches_reading import standing_of
+from balcao.storage.desk.batch_queries import standing_of
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import may_be_pepper
-from balcao.storage.places import DataPlace, Look
+from balcao.storage.places import DataPlace, DeskInspection
 
 DATABASE = "banco de dados"
 
@@ -42,13 +42,13 @@ def database(
     if place.desk_file is not None and not place.desk_file.is_file():
         yield Finding("warn", f"ainda não existe; {program()} serve o cria")
         return
-    with place.look() as look:
+    with place.inspect() as look:
         if (facts := look.server_facts()) is not None:
             yield from remarks(facts)
             if too_old(facts):
                 return
         yield from _clock_of_database(look, now_ms)
-        look.check_here()
+        look.check_not_moved()
         schema, newest = look.schema(), look.newest
         if schema > newest:
             yield Finding(
@@ -73,7 +73,7 @@ def database(
         yield from _batches(look)
 
 
-def _clock_of_database(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
+def _clock_of_database(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator[Finding]:
     """Compare the clocks; uncertain by the time that the question took."""
     began, before_ms = time.monotonic(), now_ms()
     server_seconds = look.clock_seconds()
@@ -93,7 +93,7 @@ def _clock_of_database(look: Look, now_ms: Callable[[], int]) -> Iterator[Findin
     )
 
 
-def _clock_of_books(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
+def _clock_of_books(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator[Finding]:
     """Report a clock that is behind the last commit, or far ahead: one of them was wrong."""
     latest = look.latest_instant()
     if latest is not None and now_ms() - latest > IDLE_DAYS_MAX * DAY_MS:
@@ -114,13 +114,13 @@ def _clock_of_books(look: Look, now_ms: Callable[[], int]) -> Iterator[Finding]:
         )
 
 
-def _pepper(look: Look, pepper: bytes | None) -> Iterator[Finding]:
+def _pepper(look: DeskInspection, pepper: bytes | None) -> Iterator[Finding]:
     """Report keys that were made with another folder's secret."""
     if pepper is not None and not may_be_pepper(look.connection, pepper):
         yield Finding("fail", explain(PepperDiffers()) or "", "segredo das chaves")
 
 
-def _batches(look: Look) -> Iterator[Finding]:
+def _batches(look: DeskInspection) -> Iterator[Finding]:
     open_ = standing_of(look.connection)
     if not open_:
         return
@@ -132,7 +132,7 @@ def _batches(look: Look) -> Iterator[Finding]:
     yield Finding("warn" if paused else "ok", text, "lotes")
 
 
-def _books(look: Look) -> Iterator[Finding]:
+def _books(look: DeskInspection) -> Iterator[Finding]:
     books = check_books(look.connection)
     for complaint in books.complaints:
         yield Finding("fail", complaint, "livro de créditos")
@@ -152,10 +152,10 @@ def _books(look: Look) -> Iterator[Finding]:
         )
 
 
-def _jobs(look: Look) -> Iterator[Finding]:
-    from balcao.storage.desk.jobs import STANDING
+def _jobs(look: DeskInspection) -> Iterator[Finding]:
+    from balcao.storage.desk.jobs import COUNTS
 
-    found = look.connection.execute(STANDING).fetchall()
+    found = look.connection.execute(COUNTS).fetchall()
     texts = [f"{kind}: {whole(count)} {JOB_STATES[state]}" for kind, state, count, *_ in found]
     if any(state == "failed" for _, state, *_ in found):
         texts.append(

@@ -11,7 +11,7 @@ from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.settings import Settings, config_file
 from balcao.settings.in_force import leaves_of_file
-from balcao.storage.whole import cut
+from balcao.storage.truncation import is_truncated
 
 _MODES: tuple[Mode, ...] = ("live", "test")
 
@@ -39,7 +39,7 @@ def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
 
 def caches(_: Settings, home: Home) -> Iterator[Finding]:
     """Report damaged cache files. With PostgreSQL there are none."""
-    broken = [path for path in map(home.cache, _MODES) if cut(path)]
+    broken = [path for path in map(home.cache, _MODES) if is_truncated(path)]
     for path in broken:
         yield Finding(
             "fail",

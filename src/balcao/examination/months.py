@@ -13,7 +13,7 @@ from balcao.home import Home
 from balcao.opendata.fetching.schedule import ALARM_DAYS
 from balcao.opendata.fetching.state import read_state, sentence
 from balcao.settings import Settings
-from balcao.storage.whole import cut
+from balcao.storage.truncation import is_truncated
 
 if TYPE_CHECKING:
     from balcao.opendata.snapshot import SnapshotInfo
@@ -64,7 +64,7 @@ def _index(store: Path, mode: Mode) -> Finding:
     name = "busca de produção" if mode == "live" else "busca da sandbox"
     option = "" if mode == "live" else " --sandbox"
     index = index_in_use(store)
-    if index is not None and cut(index):
+    if index is not None and is_truncated(index):
         remedy = f"apague-o e refaça-o com {program()} opendata search{option}"
         return Finding("fail", f"índice danificado ({index}): {remedy}", name)
     if is_searchable(store):

@@ -100,7 +100,7 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
 
     where = settings.receipts if folder is None else folder
     try:
-        asyncio.run(open_blobs(where).try_out())
+        asyncio.run(open_blobs(where).probe())
     except StorageFailed as error:
         yield Finding("fail", f"{where} {_remedy(error.detail, folder)}")
     else:
@@ -117,7 +117,7 @@ def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
     if place.desk_file is not None and not place.desk_file.is_file():
         return
     in_store, _ = asyncio.run(open_blobs(where).read_mark())
-    with place.look() as look:
+    with place.inspect() as look:
         if look.schema() != look.newest:  # reported by the check of the database
             return
         marks = marks_in(look.connection)

@@ -20,7 +20,7 @@ NETWORK_SECONDS = 5.0
 READY_SECONDS = 20.0
 
 CLOCK = "relógio do serviço"
-BALLAST = "reserva no disco"
+DISK_RESERVE = "reserva no disco"
 WORK = "trabalhos periódicos"
 METRICS = "medidas"
 
@@ -53,17 +53,17 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     elif not isinstance(ready, dict):
         yield Finding("fail", "não está pronto: /readyz não respondeu")
     yield from _work(address, settings.metrics_token.get_secret_value())
-    ballast = place_of(settings).ballast(settings.ballast_mb)
-    if not ballast.size_bytes:
+    reserve = place_of(settings).disk_reserve(settings.disk_reserve_mb)
+    if not reserve.size_bytes:
         return
-    if ballast.is_there:
-        yield Finding("ok", f"{settings.ballast_mb} MB", BALLAST)
+    if reserve.exists:
+        yield Finding("ok", f"{settings.disk_reserve_mb} MB", DISK_RESERVE)
     else:
         yield Finding(
             "warn",
             "liberada, ou nunca feita, por falta de espaço; volta por si quando houver"
-            f" {whole(2 * settings.ballast_mb)} MB livres",
-            BALLAST,
+            f" {whole(2 * settings.disk_reserve_mb)} MB livres",
+            DISK_RESERVE,
         )
 
 

@@ -11,7 +11,7 @@ from balcao.core.ledger import Change, Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
 from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
-from balcao.storage.engine import ToldPaid
+from balcao.storage.engine import OnCharged
 
 # The last use of a key is shown to people, for whom a minute is precise enough.
 LAST_USE_EVERY_MS = 60_000
@@ -85,7 +85,7 @@ class Authenticator:
         Also None if the key's use has to be written.
         """
         hashed = self._hashes.get(header)
-        caller = None if hashed is None else self._desk.remembered(hashed, now_ms)
+        caller = None if hashed is None else self._desk.cached_caller(hashed, now_ms)
         if caller is None or (caller.expires_ms is not None and caller.expires_ms <= now_ms):
             return None
         if caller.key_id is not None and self._is_to_be_noted(caller.key_id, now_ms):
@@ -93,13 +93,13 @@ class Authenticator:
         return caller
 
     def pay_soon(
-        self, caller: Caller, now_ms: int, changes: Sequence[Change], told: ToldPaid
+        self, caller: Caller, now_ms: int, changes: Sequence[Change], told: OnCharged
     ) -> None:
         """Count a request and commit its charge, without waiting (`Engine.pay`).
 
         If a limit refuses, nothing is counted.
         """
-        self._desk.pay(caller, self.limits_of(caller), now_ms, changes, told)
+        self._desk.charge_nowait(caller, self.limits_of(caller), now_ms, changes, told)
 
     def _is_to_be_noted(self, key_id: int, now_ms: int) -> bool:
         return now_ms - self._used.get(key_id, 0) > LAST_USE_EVERY_MS

@@ -19,7 +19,7 @@ from balcao.http.texts import IDEMPOTENCY_KEY_SCHEMA
 from balcao.http.write import REPLAYED, Headers
 from balcao.lookup.context import Parts
 from balcao.operations.parameters import Parameter
-from balcao.storage.desk.creating import Keep
+from balcao.storage.desk.recorded_answer import MakeAnswer
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Creation:
     async def once(
         self,
         request: Request,
-        make: Callable[[Keep[T]], Awaitable[T]],
+        make: Callable[[MakeAnswer[T]], Awaitable[T]],
         answer: Callable[[T], Answer],
     ) -> Answer:
         """Create it, or repeat the answer that was given when it was created.
@@ -79,9 +79,9 @@ class Creation:
 
     async def _replay(self, request: Request, key: str) -> Answer | None:
         parts, now_ms = self.parts, self.parts.now_ms()
-        past_ms = now_ms if parts.surely_past_ms is None else parts.surely_past_ms()
+        past_ms = now_ms if parts.safe_past_ms is None else parts.safe_past_ms()
         digest = idempotency.digest(key)
-        earlier = await parts.desk.earlier(request.account_id, digest, past_ms)
+        earlier = await parts.desk.find_attempt(request.account_id, digest, past_ms)
         recorded = idempotency.admit(earlier, _fingerprint(request), now_ms, parts.deadline_ms)
         if recorded is None:
             return None

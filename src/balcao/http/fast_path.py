@@ -322,7 +322,7 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         return changes
 
     def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
-        """Handle the outcome (`ToldPaid`); charge now if the charge was unknown before."""
+        """Handle the outcome (`OnCharged`); charge now if the charge was unknown before."""
         if verdicts is None:
             self._decline()
             return
@@ -335,7 +335,7 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
             conclusion = self.available.conclude(context)
             self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
             if changes:
-                context.parts.desk.tell(changes, self._on_charged)
+                context.parts.desk.commit_nowait(changes, self._on_charged)
                 return
         except Exception as error:
             self.reply = self._refusal(error)

@@ -286,7 +286,7 @@ class Searches:
     now_ms: Callable[[], int]
     price_credits: int
     idempotency_hours: int
-    surely_past_ms: Callable[[], int]
+    safe_past_ms: Callable[[], int]
     slots: AdmissionControl = field(
         default_factory=lambda: AdmissionControl(_PLACES, _PLACES_PER_ACCOUNT, 1)
     )
@@ -460,8 +460,8 @@ class Searches:
 
     async def _replay(self, once: "_Once") -> Reply | None:
         """Return the recorded answer of this request. Raises the errors of 6.2 and 6.3."""
-        attempt = await self.desk.earlier(
-            once.account_id, once.key_digest, min(self.now_ms(), self.surely_past_ms())
+        attempt = await self.desk.find_attempt(
+            once.account_id, once.key_digest, min(self.now_ms(), self.safe_past_ms())
         )
         recorded = idempotency.admit(attempt, once.fingerprint, self.now_ms(), 0)
         if recorded is None:

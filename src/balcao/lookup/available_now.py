@@ -85,7 +85,7 @@ def all_available_now(context: LookupContext) -> AvailableOutcomes | None:
     Leaves out rows of our own copy, which take longer than finished answers, and absences.
     """
     question = context.question
-    read = context.environment.cache.at_hand
+    read = context.environment.cache.read_nowait
     kept: Mapping[str, Kept] | None = _NOTHING
     if question.strategy in CACHE_FIRST:
         kept = read(keys_of(context))

@@ -70,9 +70,11 @@ class Billing:
         if context.key_digest is None:
             return None
         # A key is forgotten only once it has surely expired, or a repetition would be charged.
-        surely_past_ms = self._parts.surely_past_ms
-        past_ms = context.at_ms if surely_past_ms is None else surely_past_ms()
-        attempt = await self._desk.earlier(context.caller.account_id, context.key_digest, past_ms)
+        safe_past_ms = self._parts.safe_past_ms
+        past_ms = context.at_ms if safe_past_ms is None else safe_past_ms()
+        attempt = await self._desk.find_attempt(
+            context.caller.account_id, context.key_digest, past_ms
+        )
         fingerprint = context.operation.fingerprint(context.question)
         deadline_ms = self._parts.deadline_ms
         recorded = idempotency.admit(attempt, fingerprint, context.at_ms, deadline_ms)

@@ -57,7 +57,7 @@ class Parts:
     batch_certificate_ms: int = 0  # the `deadline_ms` of a batch's certificates
     release_retry_seconds: float = 5.0  # for holds that a full disk kept from being settled
     # Instants before it are past even if the clock is wrong; None: as `now_ms`.
-    surely_past_ms: Callable[[], int] | None = None
+    safe_past_ms: Callable[[], int] | None = None
     running: set["asyncio.Task[Reply]"] = field(default_factory=set)
     releasing: set["asyncio.Task[None]"] = field(default_factory=set)
     writing_traces: set["asyncio.Task[None]"] = field(default_factory=set)

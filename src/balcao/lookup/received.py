@@ -27,7 +27,7 @@ class ReceivedAnswers:
         """Return whether this answer was received. Raises `StorageFailed`."""
         if self.remembers(answer):
             return True
-        found = await desk.received(answer)
+        found = await desk.has_received(answer)
         if found:
             self._known.put(answer, True)
         return found

@@ -105,7 +105,7 @@ class Metrics:
         # Seconds that the system's clock is ahead, jumps, and whether it is in doubt.
         self.clock: Callable[[], tuple[float, int, bool]] = lambda: (0.0, 0, False)
         # Whether room is set aside on disk, and how often it was given up.
-        self.ballast: Callable[[], tuple[bool, int]] = lambda: (False, 0)
+        self.disk_reserve: Callable[[], tuple[bool, int]] = lambda: (False, 0)
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -284,14 +284,16 @@ class Metrics:
             "1 while a jump of the clock is not confirmed, or the ledger contradicts it.",
             value=float(in_doubt),
         )
-        ballast, given_up = self.ballast()
+        exists, times_released = self.disk_reserve()
         yield GaugeMetricFamily(
-            "balcao_disk_ballast",
+            "balcao_disk_reserve",
             "1 while room is set aside on disk for when it is full; never with PostgreSQL.",
-            value=float(ballast),
+            value=float(exists),
         )
         yield CounterMetricFamily(
-            "balcao_disk_ballast_given_up", "Times that the disk was full.", value=given_up
+            "balcao_disk_reserve_given_up",
+            "Times that the disk was full.",
+            value=times_released,
         )
         if self._backup_seconds is not None:
             yield GaugeMetricFamily(

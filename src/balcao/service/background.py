@@ -55,7 +55,7 @@ def build(
             stores.caches,
             stores.blobs,
             settings,
-            clock.surely_past_ms,
+            clock.safe_past_ms,
             metrics.purged,
             parts.forget,
         ),
@@ -74,7 +74,7 @@ def build(
         other_work=[
             batches.periodic(),
             EventCounter(desk.budgets, metrics.event).periodic(),
-            TotalsUpdater(desk, clock.surely_past_ms).periodic(),
+            TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
         ],
         at_end=availability.write_last,

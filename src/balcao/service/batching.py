@@ -71,7 +71,7 @@ class BatchParts:
         """Count batches, remove stale files, measure the disk. Raises `StorageFailed`."""
         await asyncio.to_thread(self.desk.context.remove_leftovers)
         await self.file_admission.measure()
-        self.counts = await self.desk.context.parts.desk.batches.standing()
+        self.counts = await self.desk.context.parts.desk.batches.counts()
 
     def kinds(self) -> Sequence[JobKind]:
         return (

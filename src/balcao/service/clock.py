@@ -59,7 +59,7 @@ class Clock:
         """Return the accepted time in milliseconds since 1970."""
         return self.steady_ms() + self._offset_ms
 
-    def surely_past_ms(self) -> int:
+    def safe_past_ms(self) -> int:
         """Return the latest instant that is past whatever a doubted clock turns out to be.
 
         Data that expired before it may be deleted.

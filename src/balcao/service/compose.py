@@ -113,17 +113,20 @@ class _Assembly:
             place,
             self.pepper,
             settings.receipts or self.home.receipts,
-            ballast_mb=settings.ballast_mb,
+            disk_reserve_mb=settings.disk_reserve_mb,
             now_ms=clock.now_ms,
             observe_batch=self.metrics.batch,
         )
-        opened.desk.over_budget = self.metrics.over_budget
+        opened.desk.on_over_budget = self.metrics.over_budget
         self.stores = opened.wrapped(self.spans.desk, self.spans.cache) if self.spans else opened
         self.desk = self.stores.desk
         self.snapshots = open_snapshots(self.home)
         self.availability = AvailabilityCounts(self.desk, clock.now_ms)
         self.metrics.clock = partial(_clock_measured, clock)
-        self.metrics.ballast = lambda: (opened.ballast.is_there, opened.ballast.given_up)
+        self.metrics.disk_reserve = lambda: (
+            opened.disk_reserve.exists,
+            opened.disk_reserve.times_released,
+        )
         self.metrics.month = MonthMeasured(
             self.snapshots["live"], self.home.opendata("live"), clock.now_ms
         )
@@ -152,7 +155,7 @@ class _Assembly:
             self.factory,
             self.clock.now_ms,
             self.pepper,
-            surely_past_ms=self.clock.surely_past_ms,
+            safe_past_ms=self.clock.safe_past_ms,
         )
 
     @cached_property
@@ -207,7 +210,7 @@ class _Assembly:
             self.clock.now_ms,
             self.settings.preco_busca_creditos,
             self.settings.idempotency_hours,
-            self.clock.surely_past_ms,
+            self.clock.safe_past_ms,
         )
 
     @cached_property

@@ -31,5 +31,5 @@ class TotalsUpdater:
 
     async def fold(self) -> float | None:
         """Do a time slice; return a short pause if there is more. Raises `StorageFailed`."""
-        until_ms = await self.desk.surely_past(self.now_ms()) - LAG_MS
+        until_ms = await self.desk.safe_past(self.now_ms()) - LAG_MS
         return PAUSE_SECONDS if await self.desk.totals.fold(until_ms) else None

@@ -16,8 +16,8 @@ from balcao.core.people import Signature
 from balcao.core.questions import Mode
 from balcao.core.receipts import DELETE_BYTES
 from balcao.service.receipt_deletion import receipt_deletion_jobs
-from balcao.storage.contract import Blobs, Cache, KeptAbout
-from balcao.storage.data_subjects import Held, HeldRow
+from balcao.storage.contract import Blobs, Cache, PersonEntry
+from balcao.storage.data_subjects import HeldData, HeldRow
 from balcao.storage.desk.desk import Desk
 
 # Also used by the command line.
@@ -31,8 +31,8 @@ FORGOTTEN_SECONDS = 2.0
 class Findings:
     """Data about a person, without its content."""
 
-    cached: Mapping[Mode, Sequence[KeptAbout]]
-    held: Held
+    cached: Mapping[Mode, Sequence[PersonEntry]]
+    held: HeldData
     named: PersonMatches  # in batches that are not about them
 
     @property
@@ -74,7 +74,7 @@ async def find(
     person: DataSubject, desk: Desk, caches: Mapping[Mode, Cache], batches: PersonSearch
 ) -> Findings:
     """Return the data there is about a person now. Raises `StorageFailed`."""
-    cached = {mode: await cache.about(person) for mode, cache in caches.items()}
+    cached = {mode: await cache.entries_about(person) for mode, cache in caches.items()}
     held, named = desk.data_subjects.held(person), await batches.find(person)
     return Findings(cached, held, named)
 
@@ -105,7 +105,7 @@ async def erase(
     entries += [await cache.erase(person) for cache in caches.values()]
     await desk.data_subjects.scrub()
     # Jobs of an earlier attempt do not name the person: a failed one of anybody counts.
-    failed = any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.standing())
+    failed = any(each.kind == DELETE_BYTES and each.error for each in await desk.jobs.counts())
     if waiting or failed:
         raise StorageFailed("bytes of erased receipts are still to be deleted")
     erased = Erased(

@@ -32,7 +32,7 @@ class EventCounter:
         if self._after is None:
             self._after = self._last = await self.budgets.last_event()
             return
-        events = await self.budgets.told_after(self._after)
+        events = await self.budgets.events_after(self._after)
         fresh = Counter(kind for number, kind in events if number not in self._counted)
         for kind, count in fresh.items():
             self.count(kind, count)

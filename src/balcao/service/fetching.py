@@ -45,13 +45,13 @@ def fetch_context(settings: Settings, now_ms: Callable[[], int]) -> FetchContext
 @contextmanager
 def alone_among_nodes(settings: Settings) -> Iterator[None]:
     """Hold the lock of the only node that downloads. Raises `FetchRunning`, `StorageFailed`."""
-    fetcher = place_of(settings).fetcher()
-    if not fetcher.is_ours():
+    lock = place_of(settings).fetch_lock()
+    if not lock.try_acquire():
         raise FetchRunning("outro nó está baixando o mês")
     try:
         yield
     finally:
-        fetcher.close()
+        lock.close()
 
 
 @dataclass(slots=True)

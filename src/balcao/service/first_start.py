@@ -87,7 +87,7 @@ def prepare(
         place = place_of(settings)
         desk = place.open_desk(pepper=pepper)
         try:
-            with place.alone_at_first_start() as among_others:
+            with place.first_start_lock() as among_others:
                 if among_others and _was_done(desk):
                     return []  # by another node
                 accounts = [_account(desk, opening, now_ms()) for opening in OPENINGS]

@@ -142,17 +142,17 @@ class Lifecycle:
         await self._turn_months_back()
 
     def _doubt(self) -> None:
-        self.desk.doubt(max(0, -self.clock.state().books_ahead_ms))
+        self.desk.set_clock_doubt(max(0, -self.clock.state().books_ahead_ms))
 
     async def _turn_months_back(self) -> None:
         """Correct account months that were begun by a wrong clock."""
-        accounts = await self.desk.turn_months_back(self.clock.now_ms())
+        accounts = await self.desk.correct_future_months(self.clock.now_ms())
         if accounts:
             log.warning("months.turned_back", accounts=accounts)
 
     async def _keep_reserve(self) -> None:
         with contextlib.suppress(StorageFailed):  # writers report a full disk
-            await self.desk.keep_room()
+            await self.desk.maintain_reserve()
 
     async def _recover_others(self) -> None:
         """Release the holds of other nodes that died; without other nodes, do nothing."""

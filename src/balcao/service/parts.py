@@ -49,7 +49,7 @@ def build_parts(  # noqa: PLR0917  # all open parts
     now_ms: Callable[[], int],
     pepper: bytes,
     *,
-    surely_past_ms: Callable[[], int] | None = None,
+    safe_past_ms: Callable[[], int] | None = None,
 ) -> Parts:
     """Return the parts of lookups, made of open ones."""
     return Parts(
@@ -70,7 +70,7 @@ def build_parts(  # noqa: PLR0917  # all open parts
         Numbering(pepper, settings.public_url.rstrip("/")),
         batch_certificate_ms=round(settings.batch_certificate_seconds * 1000),
         result_hours=min(settings.result_days, settings.trace_days) * 24,
-        surely_past_ms=surely_past_ms,
+        safe_past_ms=safe_past_ms,
     )
 
 

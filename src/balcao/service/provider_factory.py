@@ -200,9 +200,9 @@ class ProviderFactory:
 
 
 def _inspect_receipt(content: bytes) -> MediaType:
-    from balcao.storage.receipts.check import inspected  # noqa: PLC0415 - slow to import
+    from balcao.storage.receipts.check import checked_media_type  # noqa: PLC0415 - slow to import
 
-    return inspected(content)
+    return checked_media_type(content)
 
 
 def _patience_seconds(settings: Settings, subject: Subject) -> float:

@@ -236,7 +236,7 @@ class Retention:
             self._removed.clear()
 
     async def _now(self) -> int:
-        return await self.desk.surely_past(self.now_ms())
+        return await self.desk.safe_past(self.now_ms())
 
     def _count(self, kind: str, count: int) -> None:
         if count:

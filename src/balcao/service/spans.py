@@ -197,15 +197,15 @@ class _TracedDesk(_Traced):
             verdicts: Sequence[Verdict] = await self._part.spend(caller, limits, now_ms)
             return verdicts
 
-    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         with self._span("desk", "earlier") as span:
-            found: Attempt | None = await self._part.earlier(account_id, key_digest, now_ms)
+            found: Attempt | None = await self._part.find_attempt(account_id, key_digest, now_ms)
             span.set_attribute("balcao.found", found is not None)
             return found
 
-    async def received(self, answer: AnswerAbout) -> bool:
+    async def has_received(self, answer: AnswerAbout) -> bool:
         with self._span("desk", "received") as span:
-            found: bool = await self._part.received(answer)
+            found: bool = await self._part.has_received(answer)
             span.set_attribute("balcao.found", found)
             return found
 

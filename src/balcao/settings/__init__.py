@@ -87,7 +87,7 @@ _FILES = (
 
 
 # Former names of settings, which are refused with a message that names the new one.
-RENAMED: Mapping[str, str] = {"lane": "fast_path"}
+RENAMED: Mapping[str, str] = {"ballast_mb": "disk_reserve_mb", "lane": "fast_path"}
 
 
 class FromEnvironment(EnvSettingsSource):
@@ -379,7 +379,7 @@ class Settings(_SourceSettings):
         description="Pasta das cópias de segurança, de preferência em outro disco; vazio: a pasta"
         " `backups` da pasta de dados.",
     )
-    ballast_mb: int = Field(
+    disk_reserve_mb: int = Field(
         32,
         ge=0,
         description="Megabytes reservados na pasta de dados para quando o disco encher: são"

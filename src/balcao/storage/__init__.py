@@ -1,1 +1,1 @@
-"""Where things are kept. `contract` says what every engine promises."""
+"""Storage of accounts, ledger, caches and receipts. `contract`: the guarantees of every engine."""

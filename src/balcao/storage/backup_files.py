@@ -1,4 +1,4 @@
-"""The folder of backups: file names, the lock of whoever makes one, the list, old ones removed."""
+"""The folder of backups: file names, listing, the lock of a running backup, removal of old ones."""
 
 import datetime
 import fcntl
@@ -24,7 +24,7 @@ _SECOND_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class KeptBackup:
-    """A backup by its name. `at_ms` is when it was made, to the second."""
+    """A backup file. `at_ms` is when it was made, to the second."""
 
     path: Path
     occasion: str
@@ -32,12 +32,12 @@ class KeptBackup:
 
 
 def stamp(at_ms: int) -> str:
-    """An instant as it stands in names: UTC."""
+    """Return an instant as in file names, in UTC."""
     return datetime.datetime.fromtimestamp(at_ms / 1000, datetime.UTC).strftime(_INSTANT)
 
 
 def kept_in(folder: Path) -> Sequence[KeptBackup]:
-    """The backups in a folder, newest first; none if there is no such folder."""
+    """Return the backups in a folder, newest first; none if the folder does not exist."""
     found: list[KeptBackup] = []
     if folder.is_dir():
         for path in folder.iterdir():
@@ -46,24 +46,27 @@ def kept_in(folder: Path) -> Sequence[KeptBackup]:
                 continue
             try:
                 at = datetime.datetime.strptime(match[2], _INSTANT).replace(tzinfo=datetime.UTC)
-            except ValueError:  # digits, but no instant
+            except ValueError:  # digits, but not an instant
                 continue
             found.append(KeptBackup(path, match[1], round(at.timestamp() * 1000)))
     return sorted(found, key=lambda kept: (kept.at_ms, kept.path.name), reverse=True)
 
 
 def newest_ms(folder: Path) -> int | None:
-    """Return when the newest regular backup was made; one before a migration is of older books."""
+    """Return when the newest regular backup was made. Those before a migration do not count."""
     return next((kept.at_ms for kept in kept_in(folder) if kept.occasion == "balcao"), None)
 
 
 def is_on_another_disk(folder: Path, home: Path) -> bool:
-    """Return whether backups are kept apart from the data. Raises `OSError`."""
+    """Return whether backups are on another disk than the data. Raises `OSError`."""
     return folder.is_dir() and folder.stat().st_dev != home.stat().st_dev
 
 
 def remove_old(folder: Path, keep: int) -> int:
-    """Delete regular backups beyond the newest `keep`. Count. Others are left to the operator."""
+    """Delete regular backups beyond the newest `keep`, and return the count.
+
+    Other backups are left to the operator.
+    """
     regular = [kept for kept in kept_in(folder) if kept.occasion == "balcao"]
     for kept in regular[keep:]:
         kept.path.unlink(missing_ok=True)
@@ -72,9 +75,9 @@ def remove_old(folder: Path, keep: int) -> int:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Be the only one who makes a backup here. Raises `BackupRunning`, `OSError`.
+    """Lock the folder for one backup, and delete partial files of one that died.
 
-    What an earlier one left that died half-way goes away.
+    Raises `BackupRunning`, `OSError`.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (folder / "backup.lock").open("ab") as lock:
@@ -91,9 +94,9 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(folder: Path, occasion: Occasion, at_ms: int) -> Iterator[tuple[IO[bytes], Path]]:
-    """A file to be filled, and the name it gets when it is whole and on disk.
+    """Give a private file to write, and the path it gets once it is complete and durable.
 
-    Nobody else may read it. If anything fails, nothing is left of it.
+    On an error the file is removed.
     """
     while (path := folder / f"{occasion}-{stamp(at_ms)}.tar").exists():
         at_ms += _SECOND_MS
@@ -107,7 +110,7 @@ def new_file(folder: Path, occasion: Occasion, at_ms: int) -> Iterator[tuple[IO[
 
 @contextmanager
 def scratch(folder: Path) -> Iterator[tuple[IO[bytes], Path]]:
-    """A file of ours alone that is gone afterwards, unless it got another name."""
+    """Give a private temporary file, removed afterwards unless it was renamed."""
     with tempfile.NamedTemporaryFile(dir=folder, prefix=_PARTIAL, delete=False) as file:
         path = Path(file.name)
         try:

@@ -1,8 +1,8 @@
-"""What a batch of change lists does to the books, decided before anything is written.
+"""Decides a batch of change lists against the books, before anything is written.
 
-One writer takes the lists one after another: a list is admitted whole or refused whole, and a
-refused one leaves its batch mates alone. What is admitted comes out as rows, ready for
-set-based statements; the schema checks everything a second time. Used by every engine.
+The lists are decided in order. Each is admitted or refused as a whole, and a refusal does not
+affect the other lists. The result is rows for set-based statements; the schema checks everything a
+second time. Used by every engine.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,12 +43,12 @@ from balcao.storage.budgets import BudgetBook
 from balcao.storage.numbers import least_number, numbers_of_hour
 
 Row: TypeAlias = tuple[Any, ...]  # as the engine takes and gives it
-Outcome: TypeAlias = Refusal | Exception | None  # of a list; None: it is kept
+Outcome: TypeAlias = Refusal | Exception | None  # of a list; None: committed
 
 
 @dataclass(frozen=True, slots=True)
 class OpenHold:
-    """A hold that nobody settled yet."""
+    """A hold that is not settled yet."""
 
     account_id: int
     key_id: int | None  # None: asked in the web application
@@ -56,54 +56,54 @@ class OpenHold:
     credits: int
     client: str | None = None
     reference: str | None = None
-    budgets: str | None = None  # what it counts against, as it is stored
+    budgets: str | None = None  # that it counts against, in their stored form
 
 
 @dataclass(slots=True)
 class Needs:
-    """What must be read before the lists can be decided."""
+    """The rows to read before the lists can be decided."""
 
     accounts: set[int] = field(default_factory=set)
     holds: set[str] = field(default_factory=set)
-    keys: dict[tuple[int, str], int] = field(default_factory=dict)  # and the instant of asking
+    keys: dict[tuple[int, str], int] = field(default_factory=dict)  # with the request's instant
     forms: set[str] = field(default_factory=set)
     rows: set[tuple[str, int]] = field(default_factory=set)  # of batches
 
 
 def needs(lists: Iterable[Sequence[Change]]) -> Needs:
-    """The accounts, holds, idempotency keys and forms that these lists touch."""
-    wanted = Needs()
+    """Return the accounts, holds, idempotency keys, forms and rows that these lists concern."""
+    needed = Needs()
     for changes in lists:
         for change in changes:
-            if type(change) is TracedCharge:  # nearly all of them, and so asked first
-                wanted.accounts.add(change.account_id)
+            if type(change) is TracedCharge:  # first, since nearly all changes are
+                needed.accounts.add(change.account_id)
             else:
-                _need(wanted, change)
-    return wanted
+                _need(needed, change)
+    return needed
 
 
-def _need(wanted: Needs, change: Change) -> None:
+def _need(needed: Needs, change: Change) -> None:
     match change:
         case Charge() | Hold() | TopUp() | Happening():
-            wanted.accounts.add(change.account_id)
+            needed.accounts.add(change.account_id)
         case Settle():
-            wanted.accounts.add(change.account_id)
-            wanted.holds.add(change.request_id)
+            needed.accounts.add(change.account_id)
+            needed.holds.add(change.request_id)
         case Bind() | Finish() | Unbind():
-            wanted.keys[change.account_id, change.key_digest] = change.at_ms
+            needed.keys[change.account_id, change.key_digest] = change.at_ms
         case Audit():
             if change.signed.form_id is not None:
-                wanted.forms.add(change.signed.form_id)
+                needed.forms.add(change.signed.form_id)
         case RowMoved():
-            wanted.accounts.add(change.account_id)
-            wanted.rows.add((change.batch_id, change.line))
+            needed.accounts.add(change.account_id)
+            needed.rows.add((change.batch_id, change.line))
         case _:
             pass
 
 
-def of_a_batch(changes: Sequence[Change]) -> bool:
-    """Whether a list is a row's of a batch, for which nobody waits who asked one by one."""
-    for change in changes:  # noqa: SIM110 - every commit asks: a generator costs more than they do
+def is_batch_row(changes: Sequence[Change]) -> bool:
+    """Return whether a list belongs to a row of a batch, which can wait for other commits."""
+    for change in changes:  # noqa: SIM110 - in every commit: a generator costs more than the loop
         if type(change) is RowMoved:
             return True
     return False
@@ -111,64 +111,64 @@ def of_a_batch(changes: Sequence[Change]) -> bool:
 
 @dataclass(slots=True)
 class Batch:
-    """The state that decides, and the rows decided so far."""
+    """The state that lists are decided by, and the rows admitted so far."""
 
     purses: dict[int, Purse]
     holds: dict[str, OpenHold]
     bound: dict[tuple[int, str], str]  # idempotency key -> request_id
     forms: set[str] = field(default_factory=set)  # carried out
     book: BudgetBook = field(default_factory=BudgetBook)
-    # Written in this order: charges and their traces in one; those of a person or with a
-    # certificate, which say more; what is none.
+    # Written in this order: charged lookups; those about a person or with a certificate, which
+    # have more columns; ledger entries.
     charged_lookups: list[Row] = field(default_factory=list)
     full_charged_lookups: list[Row] = field(default_factory=list)
     entries: list[Row] = field(default_factory=list)
-    months: set[str] = field(default_factory=set)  # of all but the first
+    months: set[str] = field(default_factory=set)  # of all but `charged_lookups`
     opened: list[Row] = field(default_factory=list)
     closed: list[Row] = field(default_factory=list)
     bindings: list[Row] = field(default_factory=list)
     finished: list[Row] = field(default_factory=list)
     unbound: list[Row] = field(default_factory=list)
     touched: dict[int, int] = field(default_factory=dict)
-    receipts: list[Row] = field(default_factory=list)  # some of them recorded before
-    traces: list[Row] = field(default_factory=list)  # likewise
-    certificates: list[Row] = field(default_factory=list)  # traces that brought one; likewise
-    deeds: list[Row] = field(default_factory=list)
+    receipts: list[Row] = field(default_factory=list)  # may be recorded already
+    traces: list[Row] = field(default_factory=list)  # may be recorded already
+    certificates: list[Row] = field(default_factory=list)  # traces with a certificate
+    audits: list[Row] = field(default_factory=list)
     events: list[Happening] = field(default_factory=list)
     jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
     rows: dict[tuple[str, int], RowStanding] = field(default_factory=dict)  # of batches
-    moved: dict[tuple[str, int], Row] = field(default_factory=dict)  # as they are written
-    # Accounts that are charged for an instant whose day was added up already, by the earliest.
+    moved: dict[tuple[str, int], Row] = field(default_factory=dict)
+    # Earliest charge of each account for an instant that is in the daily totals already.
     late: dict[int, int] = field(default_factory=dict)
-    # What that adds to their batches' counts.
+    # Changes of the counts of batches.
     tallies: dict[tuple[str, RowState], RowTally] = field(default_factory=dict)
 
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
-        """Take a list in, or say why not. All refusals come before the first row.
+        """Admit a list, or return why it is refused; a refused list adds no row.
 
-        Whether this was asked before is judged first, wherever it stands in the list: who repeats
-        a request that took the last credits is told of that request and not of the credits
-        (contract 2.10, 9.1). So a refusal for credits also says that no key was bound.
+        Repeats are detected before anything else, wherever they are in the list: a repeat of the
+        request that took the last credits is answered with that request and not with a lack of
+        credits (contract 2.10, 9.1). So a refusal for credits implies that no key was bound.
         """
         first, others = changes[0], changes[1:]
         if type(first) is TracedCharge and self._is_one_row(first):
-            if not others:  # what most lists are, in one step
+            if not others:  # most lists
                 return self._charged_lookup(first)
-            if len(others) == 1 and type(row := others[0]) is RowMoved:  # of a batch
-                refused = self._known(row) or self._charged_lookup(first)
+            if len(others) == 1 and type(row := others[0]) is RowMoved:
+                refused = self._find_repeat(row) or self._charged_lookup(first)
                 if refused is None:
                     self._move(row)
                 return refused
-        for judge in (self._known, self._unable):
+        for judge in (self._find_repeat, self._find_shortage):
             for change in changes:
                 if (refusal := judge(change)) is not None:
                     return refusal
         for change in changes:
-            self._take(change)
+            self._apply(change)
         return None
 
-    def _known(self, change: Change) -> Refusal | None:
-        """Somebody was here before, with the same key or form."""
+    def _find_repeat(self, change: Change) -> Refusal | None:
+        """Return a refusal if the change's key, form or row was used before."""
         match change:
             case Bind():
                 bound = (change.account_id, change.key_digest) in self.bound
@@ -186,8 +186,8 @@ class Batch:
             case _:
                 return None
 
-    def _unable(self, change: Change) -> Refusal | None:
-        """There are too few credits, in the account or a budget, or they are no longer held."""
+    def _find_shortage(self, change: Change) -> Refusal | None:
+        """Return a refusal if credits are short in account or budget, or the hold is gone."""
         match change:
             case Charge() | Hold() | TracedCharge():
                 purse = self.purses[change.account_id]
@@ -202,13 +202,13 @@ class Batch:
             case _:
                 return None
 
-    def _take(self, change: Change) -> None:
+    def _apply(self, change: Change) -> None:
         match change:
             case Charge():
                 self._charge(change)
             case TracedCharge():
                 for each in change.apart():
-                    self._take(each)
+                    self._apply(each)
             case Hold():
                 self._hold(change)
             case Settle():
@@ -217,10 +217,12 @@ class Batch:
                 if change.certificate is None:
                     self.traces.append(_trace_row(change))
                 else:
-                    self.certificates.append((*_plain(change), *_given(change.certificate)))
+                    self.certificates.append(
+                        (*_trace_values(change), *_certificate_values(change.certificate))
+                    )
             case TopUp():
                 self.purses[change.account_id].balance_credits += change.credits
-                self._enter(
+                self._add_entry(
                     (change.account_id, change.at_ms, civil_month(change.at_ms), "top_up",
                      change.credits, 0, None, None, None, None, None, change.reason, None, None,
                      None)
@@ -236,7 +238,7 @@ class Batch:
                 self._finish(change)
             case Unbind():
                 key = (change.account_id, change.key_digest)
-                if self.bound.get(key) == change.request_id:  # else it is somebody else's by now
+                if self.bound.get(key) == change.request_id:  # else another request has it by now
                     del self.bound[key]
                 self.unbound.append((change.account_id, change.key_digest, change.request_id))
             case Touch():
@@ -250,7 +252,7 @@ class Batch:
             case Audit():
                 if change.signed.form_id is not None:
                     self.forms.add(change.signed.form_id)
-                self.deeds.append(audit_row(change))
+                self.audits.append(audit_row(change))
             case Enqueue():
                 self.jobs[change.kind, change.about] = change
             case Happening():
@@ -278,9 +280,9 @@ class Batch:
         tally.credits += sign * row.credits
 
     def _is_one_row(self, charge: TracedCharge) -> bool:
-        """Whether a row has room for all of it.
+        """Return whether a charge can be stored as one charged lookup.
 
-        Written past one of another month it would count in a month that it was not admitted in.
+        After a row of another month it would count in a month in which it was not admitted.
         """
         least, end = numbers_of_hour(charge.opened_ms // HOUR_MS)
         if not least <= charge.request_id < end:
@@ -293,7 +295,7 @@ class Batch:
         month, credits = civil_month(charge.opened_ms), charge.credits
         purse, budgets = self.purses[charge.account_id], None
         if purse.budgets:
-            if (refused := self._unable(charge)) is not None:
+            if (refused := self._find_shortage(charge)) is not None:
                 return refused
             purse.post(credits, month)
             budgets = self.book.covering(charge).charge(charge)
@@ -306,7 +308,7 @@ class Batch:
             self.charged_lookups.append(row)
         else:
             self.full_charged_lookups.append(
-                (*row, charge.document_hash, *_given(charge.certificate))
+                (*row, charge.document_hash, *_certificate_values(charge.certificate))
             )
             self.months.add(month)
         return None
@@ -314,7 +316,7 @@ class Batch:
     def _unfold(self, account_id: int, at_ms: int) -> None:
         self.late[account_id] = min(at_ms, self.late.get(account_id, at_ms))
 
-    def _enter(self, entry: Row) -> None:
+    def _add_entry(self, entry: Row) -> None:
         self.entries.append(entry)
         self.months.add(entry[2])
 
@@ -324,7 +326,7 @@ class Batch:
         if change.at_ms < purse.folded_ms:
             self._unfold(change.account_id, change.at_ms)
         budgets = self.book.covering(change).charge(change) if purse.budgets else None
-        self._enter(
+        self._add_entry(
             (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
              change.request_id, change.key_id, change.operation, change.rule, change.origin, None,
              change.client, change.reference, budgets)
@@ -338,7 +340,7 @@ class Batch:
             change.account_id, change.key_id, change.operation, change.credits, change.client,
             change.reference, budgets,
         )  # fmt: skip
-        self._enter(
+        self._add_entry(
             (change.account_id, change.at_ms, month, "hold", 0, change.credits,
              change.request_id, change.key_id, change.operation, None, None, None,
              change.client, change.reference, budgets)
@@ -351,7 +353,7 @@ class Batch:
     def _settle(self, change: Settle) -> None:
         hold = self.holds.pop(change.request_id)
         assert hold.account_id == change.account_id, "a hold is settled by its own account"
-        assert 0 <= change.credits <= hold.credits, "the hold is the greatest price of the path"
+        assert 0 <= change.credits <= hold.credits, "the hold is the highest possible price"
         month = civil_month(change.at_ms)
         purse = self.purses[change.account_id]
         purse.hold(-hold.credits, month)
@@ -362,7 +364,7 @@ class Batch:
         if hold.budgets is not None:
             self.book.settle(hold.budgets, hold.credits, change.credits, change.at_ms)
         kind = "post" if change.credits else "void"
-        self._enter(
+        self._add_entry(
             (change.account_id, change.at_ms, month, kind, -change.credits, -hold.credits,
              change.request_id, hold.key_id, hold.operation, change.rule, change.origin, None,
              hold.client, hold.reference, hold.budgets)
@@ -382,29 +384,29 @@ class Batch:
         )  # fmt: skip
 
 
-def _given(brought: CertificateGiven | None) -> Row:
-    """What a request brought of a certificate: verdict, validity, name, receipt, day of issue."""
+def _certificate_values(brought: CertificateGiven | None) -> Row:
+    """Return a certificate's verdict, validity, name, receipt and day of issue."""
     if brought is None:
-        return _NOTHING_GIVEN
+        return _NO_CERTIFICATE
     return (
         brought.verdict, brought.validity, brought.name, brought.receipt_id, brought.issued_on,
     )  # fmt: skip
 
 
-def _plain(trace: Trace) -> Row:
+def _trace_values(trace: Trace) -> Row:
     return msgspec.structs.astuple(trace)[: len(TRACE_COLUMNS)]
 
 
 def _trace_row(trace: Trace) -> Row:
     gist = trace.gist or _NO_GIST
-    return (*_plain(trace), gist.name, gist.result)
+    return (*_trace_values(trace), gist.name, gist.result)
 
 
 _NO_GIST = Gist(None, None)
 
 
 def audit_row(done: Audit) -> Row:
-    """A deed as it is stored."""
+    """Return an audited action as a row of `AUDIT_COLUMNS`."""
     signed, detail = done.signed, done.detail
     if signed.key_id is not None:
         by = f"pela chave número {signed.key_id}"
@@ -415,10 +417,10 @@ def audit_row(done: Audit) -> Row:
     )  # fmt: skip
 
 
-# What a receipt is, its record knows; whether there still is one too.
-_GIVEN_COLUMNS = ("verdict", "validity", "name", "receipt_id", "issued_on")
-_NOTHING_GIVEN = (None,) * len(_GIVEN_COLUMNS)
-# The batch that a lookup is a row of is not stored with the money; all else is in
+# The receipt's own details are in its record, which may be deleted before these rows.
+_CERTIFICATE_ONLY_COLUMNS = ("verdict", "validity", "name", "receipt_id", "issued_on")
+_NO_CERTIFICATE = (None,) * len(_CERTIFICATE_ONLY_COLUMNS)
+# The lookup's batch is not stored with the charge; later fields are in
 # `FULL_CHARGED_LOOKUP_COLUMNS`.
 _STORED_FIELDS = TracedCharge.__struct_fields__.index("batch_id")
 CHARGED_LOOKUP_COLUMNS = (
@@ -426,7 +428,7 @@ CHARGED_LOOKUP_COLUMNS = (
     "month",
     "budgets",
 )
-FULL_CHARGED_LOOKUP_COLUMNS = (*CHARGED_LOOKUP_COLUMNS, "person_hash", *_GIVEN_COLUMNS)
+FULL_CHARGED_LOOKUP_COLUMNS = (*CHARGED_LOOKUP_COLUMNS, "person_hash", *_CERTIFICATE_ONLY_COLUMNS)
 ENTRY_COLUMNS = (
     "account_id", "at_ms", "month", "kind", "balance_change", "held_change",
     "request_id", "key_id", "operation", "rule", "origin", "reason", "client", "reference",
@@ -444,23 +446,23 @@ OPENED_COLUMNS = (
     "request_id", "account_id", "operation", "credits", "opened_ms", "client", "reference",
     "budgets",
 )  # fmt: skip
-# All of a trace but what only some have.
+# The columns that all traces have.
 TRACE_COLUMNS = Trace.__struct_fields__[:-2]
 GIST_COLUMNS = (*TRACE_COLUMNS, *Gist.__struct_fields__)
-CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *_GIVEN_COLUMNS)
+CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *_CERTIFICATE_ONLY_COLUMNS)
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",
 )  # fmt: skip
 
 
 def unfolded(batch: Batch) -> list[tuple[int, str, int]]:
-    """Accounts whose totals begin anew: from which day on, and its first instant."""
+    """Return accounts whose totals are reset: the account, the first day, and its first instant."""
     days = [(account_id, civil_day(at_ms)) for account_id, at_ms in sorted(batch.late.items())]
     return [(account_id, day.isoformat(), day_starts_ms(day)) for account_id, day in days]
 
 
 def tally_rows(batch: Batch) -> list[Row]:
-    """What the moves of rows add to each batch's counts: rows, credits, batch, state."""
+    """Return changes of batches' counts as rows: rows, credits, batch, state."""
     return [
         (tally.rows, tally.credits, *key)
         for key, tally in sorted(batch.tallies.items())

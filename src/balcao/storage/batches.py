@@ -11,7 +11,7 @@ Tallies: TypeAlias = Mapping[RowState, RowTally]
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """A batch to be received; its pieces are stored already."""
+    """A batch to be created; the pieces of its file are stored already."""
 
     batch_id: str
     account_id: int
@@ -21,18 +21,18 @@ class NewBatch:
     client: str | None
     operation: str  # its path
     parameters: str  # for all rows, as a query
-    columns: str  # roles that somebody chose columns for: JSON
+    columns: str  # roles of columns chosen by the user: JSON
     media_type: str
-    repeats: str | None  # the batch whose failed rows are asked again; None: there is a file
+    repeats: str | None  # the batch whose failed rows are looked up again; None: there is a file
     create_key: str | None  # digest of the Idempotency-Key
     create_fingerprint: str
     created_ms: int
-    file_bytes: int = 0  # as it is kept
+    file_bytes: int = 0  # as stored
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBatch:
-    """A batch, without what its file says."""
+    """A batch without the content of its file."""
 
     batch_id: str
     account_id: int
@@ -50,7 +50,7 @@ class StoredBatch:
     reason: PauseReason | None
     code: str | None
     message: str | None
-    told: str | None
+    layout: str | None  # how the file was understood: JSON
     header: bytes | None  # sealed
     quote: BatchQuote | None
     ceiling: int | None
@@ -81,7 +81,7 @@ class StoredBatch:
 
     @property
     def still_at_most(self) -> int:
-        """Return the credits that it may still cost, beside those that it spent and holds."""
+        """Return the credits that it may still cost, besides those spent and held."""
         if self.quote is None or self.state in OVER or self.state == "encerrando":
             return 0
         most = (
@@ -92,7 +92,7 @@ class StoredBatch:
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A row as it was read."""
+    """A row as read from the file."""
 
     line: int
     state: RowState  # invalida, recusada or pendente
@@ -110,7 +110,7 @@ class NewRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredRow:
-    """A row and what came of it."""
+    """A row and its outcome."""
 
     line: int
     state: RowState

@@ -1,7 +1,7 @@
 """The mark in a store of receipts: one small object beside the bytes, written conditionally.
 
-Two that write at the same time never overwrite each other unseen: the second one is refused, looks
-again, and finds a mark that it does not know (ADR 0074).
+Of two concurrent writers the second one is refused: it reads the mark again and finds an unknown
+one (ADR 0074).
 """
 
 import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from obstore import UpdateVersion
     from obstore.store import ObjectStore
 
-# Not the name of any bytes: those lie in folders by their digest.
+# Cannot be the name of bytes, which are in folders named after their digest.
 NAME = "balcao-mark.json"
 LOCK = ".balcao-mark.lock"
 
@@ -36,13 +36,13 @@ _REFUSED = (AlreadyExistsError, NotModifiedError, PreconditionError)
 
 
 async def read(store: "ObjectStore") -> tuple[StoreMark | None, MarkVersion | None]:
-    """The mark, and its version for `write`. Raises what the store raises."""
+    """Return the mark, and its version for `write`. Raises what the store raises."""
     try:
         found = await obstore.get_async(store, NAME)
         content = bytes(await found.bytes_async())
     except FileNotFoundError:
         return None, None
-    # A mark that cannot be read is nobody's that we know.
+    # An unreadable mark counts as an unknown one.
     try:
         mark = msgspec.json.decode(content, type=StoreMark)
     except msgspec.MsgspecError:
@@ -53,7 +53,7 @@ async def read(store: "ObjectStore") -> tuple[StoreMark | None, MarkVersion | No
 async def write(
     store: "ObjectStore", folder: Path | None, mark: StoreMark, version: MarkVersion | None
 ) -> bool:
-    """Replace the mark of this version. False: it is another one by now."""
+    """Replace the mark of this version. False: it has another version by now."""
     content = msgspec.json.format(msgspec.json.encode(mark))
     if folder is not None:
         return await asyncio.to_thread(_write_in_folder, folder, content, version)
@@ -71,13 +71,13 @@ async def write(
     except _REFUSED:
         return False
     except (NotImplementedError, NotSupportedError):
-        # A store without conditional writes: whoever comes second is found out at the next look.
+        # A store without conditional writes: a second writer is detected at the next comparison.
         await obstore.put_async(store, NAME, content, use_multipart=False)
     return True
 
 
 async def age_seconds(store: "ObjectStore") -> float | None:
-    """How long ago the mark was written, by the store's own clock. None: there is none."""
+    """Return the age of the mark by the store's own clock. None: there is no mark."""
     probe = f"doctor-{os.urandom(8).hex()}"
     try:
         written = (await obstore.head_async(store, NAME))["last_modified"]
@@ -92,7 +92,7 @@ async def age_seconds(store: "ObjectStore") -> float | None:
 
 
 def _write_in_folder(folder: Path, content: bytes, version: MarkVersion | None) -> bool:
-    """`obstore` replaces no file of a folder under a condition: a lock stands for it."""
+    """Write under a lock, because `obstore` has no conditional writes to folders."""
     from obstore.store import LocalStore  # noqa: PLC0415
 
     with _locked(folder):

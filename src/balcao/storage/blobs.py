@@ -1,7 +1,7 @@
-"""Receipts' bytes in a folder, or in any store that `obstore` knows (`s3://bucket/path`).
+"""Storage of receipts' bytes in a folder, or any store of `obstore` (`s3://bucket/path`).
 
-Promises: `storage.contract.Blobs`. Bytes are found by the digest of their content, in folders by
-its first two characters, and are checked against it whenever they are read.
+Implements `storage.contract.Blobs`. The name of bytes is the digest of their content, below a
+folder named after its first two characters; every read verifies it.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# A caller waits for this, within the sources' deadline or after it.
+# The caller of a lookup waits for this, in addition to the sources' deadline at worst.
 REQUEST_SECONDS = 5
 RETRIES_MAX = 2
 
-# What is asked for at a time, of what is handed on in pieces.
+# Size of one range request when streaming.
 PIECE_BYTES = 131_072
 
-# What S3 calls it, in the answer that an error of obstore repeats beside names and addresses.
+# S3's code of an error, in the response that obstore's error repeats with names and addresses.
 _S3_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
 _NO_BUCKET = "NoSuchBucket"
 
@@ -47,104 +47,96 @@ _PROBE = b"balcao doctor"
 
 
 class StoredBlobs:
-    """See the contract. `folder` is that of a store on this machine's own disk."""
+    """Bytes in one store. `folder` is set for a store on this machine's own disk."""
 
     def __init__(self, store: "ObjectStore", folder: Path | None) -> None:
         self._store = store
         self._folder = folder
 
     async def put(self, digest: str, content: bytes) -> None:
-        """See the contract."""
-        with _failing():
+        with _storage_errors():
             if self._folder is not None:
                 await asyncio.to_thread(_put_in_folder, self._folder, digest, content)
             else:
-                # In one request: it is there as a whole or not at all.
+                # In one request, so that it is stored completely or not at all.
                 await obstore.put_async(self._store, _path(digest), content, use_multipart=False)
 
     async def get(self, digest: str) -> bytes | None:
-        """See the contract."""
-        with _failing():
+        with _storage_errors():
             try:
                 found = await obstore.get_async(self._store, _path(digest))
                 whole = found.meta["size"] <= RECEIPT_BYTES_MAX
                 content = bytes(await found.bytes_async()) if whole else b""
             except FileNotFoundError as error:
-                _insist_on_the_bucket(error)
+                _raise_if_no_bucket(error)
                 return None
         if await asyncio.to_thread(digest_of, content) == digest:
             return content
-        _complain_of_damage(digest)
+        _log_damage(digest)
         return None
 
     async def pieces(self, digest: str, size_bytes: int) -> AsyncIterator[bytes]:
-        """See the contract.
+        """Request each piece by itself.
 
-        Each piece is asked for by itself: a stream of the store's would have to be read within
-        `REQUEST_SECONDS`, however slowly it is taken from us.
+        A single stream would have to be read within `REQUEST_SECONDS`, however slow our client.
         """
         seen = hashing()
-        with _failing():
+        with _storage_errors():
             try:
                 found = await obstore.head_async(self._store, _path(digest))
             except FileNotFoundError as error:
-                _insist_on_the_bucket(error)
+                _raise_if_no_bucket(error)
                 return
         if found["size"] != size_bytes:
-            _complain_of_damage(digest)
+            _log_damage(digest)
             return
         for start in range(0, size_bytes, PIECE_BYTES):
             end = min(start + PIECE_BYTES, size_bytes)
-            with _failing():
+            with _storage_errors():
                 piece = bytes(
                     await obstore.get_range_async(self._store, _path(digest), start=start, end=end)
                 )
             seen.update(piece)
             if end == size_bytes and seen.hexdigest() != digest:
-                _complain_of_damage(digest)
+                _log_damage(digest)
                 raise StorageFailed("damaged")
             yield piece
 
     async def delete(self, name: str) -> None:
-        """See the contract."""
-        with _failing():
+        with _storage_errors():
             try:
                 await obstore.delete_async(self._store, _path(name))
             except FileNotFoundError as error:
-                _insist_on_the_bucket(error)
+                _raise_if_no_bucket(error)
 
     async def names(self, before_ms: int) -> AsyncIterator[Sequence[str]]:
-        """See the contract."""
         before = datetime.datetime.fromtimestamp(before_ms / 1000, datetime.UTC)
-        with _failing():
+        with _storage_errors():
             async for page in obstore.list(self._store):
                 old = [meta["path"] for meta in page if meta["last_modified"] < before]
                 names = [path.rpartition("/")[2] for path in old]
                 yield [name for path, name in zip(old, names, strict=True) if path == _path(name)]
 
     async def read_mark(self) -> tuple[StoreMark | None, MarkVersion | None]:
-        """See the contract."""
-        with _failing():
+        with _storage_errors():
             return await blob_mark.read(self._store)
 
     async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
-        """See the contract."""
-        with _failing():
+        with _storage_errors():
             return await blob_mark.write(self._store, self._folder, mark, version)
 
     async def mark_age_seconds(self) -> float | None:
-        """See the contract."""
-        with _failing():
+        with _storage_errors():
             return await blob_mark.age_seconds(self._store)
 
-    async def try_out(self) -> None:
-        """Write, read, list and remove a few bytes, where no receipt is looked for.
+    async def probe(self) -> None:
+        """Write, read, list and remove a few bytes under a name that no receipt can have.
 
-        Nothing is left of it, and nothing is logged: whoever asks is told. Raises `StorageFailed`.
+        Leaves nothing behind and logs nothing. Raises `StorageFailed`.
         """
-        with _failing(logged=False):
+        with _storage_errors(logged=False):
             if self._folder is not None:
-                await asyncio.to_thread(_try_out_folder, self._folder)
+                await asyncio.to_thread(_probe_folder, self._folder)
                 return
             name = f"doctor-{os.urandom(8).hex()}"
             await obstore.put_async(self._store, name, _PROBE, use_multipart=False)
@@ -153,18 +145,18 @@ class StoredBlobs:
                 if bytes(await found.bytes_async()) != _PROBE:
                     raise ValueError("other bytes than were written")
                 async for _ in obstore.list(self._store):
-                    break  # who may list one page may list all
+                    break  # permission for one page is permission for all
             finally:
                 await obstore.delete_async(self._store, name)
 
 
 def open_blobs(where: Path | str) -> StoredBlobs:
-    """The store at a folder's path, which is made if it is missing, or at an address.
+    """Open the store at a folder's path, which is created if missing, or at an address.
 
     Addresses are those of `obstore`, with the credentials of the environment. Raises
     `StorageFailed`.
     """
-    with _failing():
+    with _storage_errors():
         if isinstance(where, Path) or "://" not in where:
             return _in_folder(Path(where))
         if where.startswith("file://"):
@@ -173,7 +165,7 @@ def open_blobs(where: Path | str) -> StoredBlobs:
             return StoredBlobs(from_url(where), None)
         client: ClientConfig = {
             "timeout": datetime.timedelta(seconds=REQUEST_SECONDS),
-            "allow_http": True,  # where the operator's endpoint says so: a store next door
+            "allow_http": True,  # for an operator's own store in a private network
         }
         retry: RetryConfig = {
             "max_retries": RETRIES_MAX,
@@ -191,11 +183,10 @@ def _in_folder(folder: Path) -> StoredBlobs:
 
 
 def _put_in_folder(root: Path, digest: str, content: bytes) -> None:
-    """Write under another name, make that durable, and only then give it its own.
+    """Write a temporary file, make it durable, and then rename it.
 
-    Not by `obstore`: its folders give the name first and never ask the disk to hold anything,
-    so that after a power cut a record would name bytes that are not there, or half of them; and
-    not even a receipt that was put again would keep what it had.
+    `obstore` does not sync files of a folder, so that after a power cut a record could name bytes
+    that are missing or incomplete, and a receipt that was stored again could lose its bytes.
     """
     folder = root / digest[:2]
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -213,8 +204,8 @@ def _put_in_folder(root: Path, digest: str, content: bytes) -> None:
     make_durable(root)  # the folder may be new
 
 
-def _try_out_folder(folder: Path) -> None:
-    """In no folder of a digest's: one that somebody else owns would be in the service's way."""
+def _probe_folder(folder: Path) -> None:
+    """Probe outside the digests' folders: one owned by another user would block the service."""
     with NamedTemporaryFile(dir=folder, prefix="doctor-") as file:
         file.write(_PROBE)
         file.flush()
@@ -223,7 +214,7 @@ def _try_out_folder(folder: Path) -> None:
             raise ValueError("other bytes than were written")
 
 
-def _complain_of_damage(digest: str) -> None:
+def _log_damage(digest: str) -> None:
     log.error("receipt damaged: the bytes of %s are not those that were stored", digest)
 
 
@@ -231,17 +222,17 @@ def _path(name: str) -> str:
     return f"{name[:2]}/{name}"
 
 
-def _insist_on_the_bucket(error: FileNotFoundError) -> None:
-    """A receipt may be missing; a bucket that is, is a mistake in the settings."""
+def _raise_if_no_bucket(error: FileNotFoundError) -> None:
+    """Raise the error if the bucket is missing, which is a mistake in the settings."""
     if _NO_BUCKET in str(error):
         raise error
 
 
 @contextmanager
-def _failing(*, logged: bool = True) -> Iterator[None]:
-    """Turn what keeps a store from working into `StorageFailed`.
+def _storage_errors(*, logged: bool = True) -> Iterator[None]:
+    """Raise errors of the store as `StorageFailed`.
 
-    Its detail is the error's kind and S3's code for it, for the operator: `AccessDenied`,
+    Its detail is the error's class and S3's code, for the operator: `AccessDenied`,
     `SignatureDoesNotMatch`, `NoSuchBucket`.
     """
     try:

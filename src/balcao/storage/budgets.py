@@ -1,8 +1,8 @@
-"""Budgets while a batch is being admitted: what counts against which, and what is written.
+"""The budgets of a batch of changes: which apply to a change, their use, and the rows to write.
 
-Read behind the lock that keeps others from the account; written once, a row for each budget and
-period, however many charges there were (ADR 0043). A book is for one batch, or for as long as
-nobody else has written: that is for the engine to know.
+They are read under the lock of their account and written once, one row for each budget and period,
+however many charges there were (ADR 0043). A `BudgetBook` is for one batch, or as long as the
+engine can tell that nothing else has written.
 """
 
 import json
@@ -29,24 +29,24 @@ from balcao.core.budgets import (
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.core.ledger import Change, Charge, Hold, TracedCharge
 
-# As `budget_columns` reads them; then a use: its period and numbers, or nulls where there is none.
+# A row read by an engine: a budget, then one of its uses (period and numbers, or nulls if none).
 BUDGET_COLUMNS = Budget.__struct_fields__
 USE_COLUMNS = ("budget_id", "period", *BudgetUse.__struct_fields__)
 EVENT_COLUMNS = Happening.__struct_fields__
 
 Owner: TypeAlias = tuple[int, OwnerKind, str]  # the account first
-Named: TypeAlias = tuple[int, str]  # a budget and one of its periods
+BudgetPeriod: TypeAlias = tuple[int, str]  # a budget and one of its periods
 
 
 class BudgetNeeds(NamedTuple):
-    """Which budgets a batch has to know, of the accounts that have any."""
+    """The budgets to read for a batch: those of these owners, at these instants."""
 
     owners: set[Owner]
     instants: Sequence[int]  # one of each day
 
 
 def budget_needs(lists: Iterable[Sequence[Change]], accounts: Collection[int]) -> BudgetNeeds:
-    """Whose budgets cover the charges and holds of these accounts, and at which instants."""
+    """Return whose budgets apply to the charges and holds of these accounts, and at what times."""
     alike, hours = set[tuple[int, int | None, str | None, str | None]](), dict[int, int]()
     for changes in lists:
         for change in changes:
@@ -68,53 +68,53 @@ def budget_needs(lists: Iterable[Sequence[Change]], accounts: Collection[int]) -
 class BudgetReader(Protocol):
     """Reads rows of `BUDGET_COLUMNS`, each with one of its uses or with nulls."""
 
-    def owned(self, owner: Owner, at_ms: int) -> Iterable[Sequence[Any]]:
-        """Those of an owner that live, with the uses of an instant."""
+    def read_owned(self, owner: Owner, at_ms: int) -> Iterable[Sequence[Any]]:
+        """Read an owner's budgets in force, with their uses in the periods of an instant."""
 
-    def named(self, budget_id: int, period: str) -> Iterable[Sequence[Any]]:
-        """One, living or not, with its use of that period."""
+    def read_period(self, budget_id: int, period: str) -> Iterable[Sequence[Any]]:
+        """Read a budget, in force or not, with its use in a period."""
 
 
 class BudgetTally(msgspec.Struct, gc=False):
-    """A budget in one period, as the batch counts on."""
+    """A budget in one period, with its use as counted so far."""
 
     budget: Budget
     period: str
     use: BudgetUse
     is_stored: bool  # whether the use has a row
-    at_ms: int | None = None  # of the batch's last change that it heard of; None: of none yet
+    at_ms: int | None = None  # of the batch's last change that concerned it; None: none yet
     refused: bool = False
 
 
 class Covering(msgspec.Struct, frozen=True, gc=False):
-    """What one kind of operation counts against; `text` is how that is stored."""
+    """The budgets that a charge or hold counts against; `text` is their stored form."""
 
     tallies: Sequence[BudgetTally]
     text: str | None
-    heard: list[BudgetTally] = []  # the book's, of those that heard of a change
+    changed: list[BudgetTally] = []  # of the book: tallies that a change concerned
 
     def refusal(self, change: Charge | Hold | TracedCharge) -> OverBudget | None:
-        """None when all budgets cover it, else the first that does not."""
+        """Return the refusal of the first budget that a change exceeds; None if all cover it."""
         for tally in self.tallies:
             if (refused := over(tally.budget, tally.use, tally.period, change.credits)) is not None:
-                _hear(tally, change.at_ms, self.heard)
+                _mark_changed(tally, change.at_ms, self.changed)
                 tally.refused = True
                 return refused
         return None
 
     def charge(self, change: Charge | TracedCharge) -> str | None:
-        """Count a charge that is covered; how what it counts against is stored."""
+        """Count a charge that is covered, and return the stored form of its budgets."""
         for tally in self.tallies:
-            _hear(tally, change.at_ms, self.heard)
+            _mark_changed(tally, change.at_ms, self.changed)
             use = tally.use
             use.spent_credits += change.credits
             use.calls += 1
         return self.text
 
     def hold(self, change: Hold) -> str | None:
-        """Count a hold likewise."""
+        """Count a hold that is covered, and return the stored form of its budgets."""
         for tally in self.tallies:
-            _hear(tally, change.at_ms, self.heard)
+            _mark_changed(tally, change.at_ms, self.changed)
             use = tally.use
             use.held_credits += change.credits
             use.calls += 1
@@ -125,32 +125,32 @@ NOTHING = Covering((), None)
 
 
 class Uses(NamedTuple):
-    """What a batch has to write: rows of `USE_COLUMNS` in the order of their keys."""
+    """Rows of `USE_COLUMNS` to write, in the order of their keys."""
 
-    first: list[tuple[Any, ...]]  # of a period that had none
-    again: list[tuple[Any, ...]]
+    inserts: list[tuple[Any, ...]]
+    updates: list[tuple[Any, ...]]
 
 
 @dataclass(slots=True)
 class BudgetBook:
-    """The budgets that a batch has to do with.
+    """The budgets that a batch of changes concerns.
 
-    `reader`: who can be asked for those that are not known yet; None: all are learnt before.
+    `reader` reads budgets on demand; None: all of them are loaded before.
     """
 
     reader: BudgetReader | None = None
-    _owned: dict[Owner, dict[int, Budget]] = field(default_factory=dict)  # those that live
-    _tallies: dict[Named, BudgetTally] = field(default_factory=dict)
+    _owned: dict[Owner, dict[int, Budget]] = field(default_factory=dict)  # in force
+    _tallies: dict[BudgetPeriod, BudgetTally] = field(default_factory=dict)
     _coverings: dict[tuple[Any, ...], Covering] = field(default_factory=dict)
-    _heard: list[BudgetTally] = field(default_factory=list)
+    _changed: list[BudgetTally] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self._coverings) + len(self._tallies)
 
-    def learn(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Take in budgets, each with one of its uses or with none: see `BUDGET_COLUMNS`.
+    def load(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add budgets, each with one of its uses or with none: see `BUDGET_COLUMNS`.
 
-        A use that is known already stays as it is counted on here.
+        A use that is loaded already keeps what was counted here.
         """
         for row in rows:
             budget = budget_of(row[: len(BUDGET_COLUMNS)])
@@ -162,30 +162,30 @@ class BudgetBook:
                 tally = BudgetTally(budget, period, BudgetUse(*use), is_stored=True)
                 self._tallies[budget.budget_id, period] = tally
 
-    def knows(self, text: str) -> bool:
-        """Whether all that an open operation counts against was read."""
-        return all(named in self._tallies for named in _names(text))
+    def has_loaded(self, text: str) -> bool:
+        """Return whether all budgets of an open operation are loaded."""
+        return all(named in self._tallies for named in _period_keys(text))
 
     def settle(self, text: str, held_credits: int, credits: int, at_ms: int) -> None:
-        """Move a hold to what is spent, in its own periods; of no credits, it never was."""
-        for named in _names(text):
+        """Turn a hold into a charge of these credits in its own periods; 0 undoes it."""
+        for named in _period_keys(text):
             if named not in self._tallies and self.reader is not None:
-                self.learn(self.reader.named(*named))
+                self.load(self.reader.read_period(*named))
             tally = self._tallies[named]
-            _hear(tally, at_ms, self._heard)
+            _mark_changed(tally, at_ms, self._changed)
             tally.use.held_credits -= held_credits
             tally.use.spent_credits += credits
             tally.use.calls -= not credits
 
     def covering(self, change: Charge | Hold | TracedCharge) -> Covering:
-        """What a charge or hold counts against; the same for all that are alike."""
-        alike = (
+        """Return the budgets that a charge or hold counts against."""
+        key = (
             change.account_id, change.key_id, change.client, change.batch_id, change.operation,
             change.at_ms // HOUR_MS,
         )  # fmt: skip
-        covering = self._coverings.get(alike)
+        covering = self._coverings.get(key)
         if covering is None:
-            covering = self._coverings[alike] = self._cover(change)
+            covering = self._coverings[key] = self._cover(change)
         return covering
 
     def _cover(self, change: Charge | Hold | TracedCharge) -> Covering:
@@ -193,7 +193,7 @@ class BudgetBook:
         for kind, value in owners_of(change.key_id, change.client, change.batch_id):
             owner = change.account_id, kind, value
             if self.reader is not None:
-                self.learn(self.reader.owned(owner, change.at_ms))
+                self.load(self.reader.read_owned(owner, change.at_ms))
             for budget_id, budget in sorted(self._owned.get(owner, {}).items()):
                 if budget.covers(change.operation):
                     named = budget_id, period_of(budget.period, change.at_ms)
@@ -203,45 +203,45 @@ class BudgetBook:
                     tallies.append(self._tallies[named])
         if not tallies:
             return NOTHING
-        # JSON, which `json` would take ten times as long to write.
+        # JSON, written ten times as fast as by `json`.
         names = [f'[{tally.budget.budget_id},"{tally.period}"]' for tally in tallies]
-        return Covering(tallies, f"[{','.join(names)}]", self._heard)
+        return Covering(tallies, f"[{','.join(names)}]", self._changed)
 
     def close(self) -> tuple[Uses, list[Happening]]:
-        """What is to be written of the batch, and what is to be told. Once for each batch."""
+        """Return the rows and the events to write. Called once for each batch."""
         uses = Uses([], [])
-        told: list[Happening] = []
-        for tally in sorted(self._heard, key=_named):
+        events: list[Happening] = []
+        for tally in sorted(self._changed, key=_period_key):
             budget, use, refused = tally.budget, tally.use, tally.refused
-            # What was ended is over, though what it held goes on to its end.
+            # A budget that has ended sends no warnings, though its holds are still settled.
             if budget.ended_ms is None:
                 reached = threshold_reached(budget, use, refused=refused)
                 if reached > use.warned_percent:
                     body = event_body(budget, use, tally.period)
-                    told += [
+                    events += [
                         Happening(budget.account_id, kind, tally.at_ms or 0, body)
                         for kind in warnings_due(budget, use, refused=refused)
                     ]
                     use.warned_percent = reached
-            rows = uses.again if tally.is_stored else uses.first
+            rows = uses.updates if tally.is_stored else uses.inserts
             rows.append((budget.budget_id, tally.period, *msgspec.structs.astuple(use)))
             tally.is_stored, tally.at_ms, tally.refused = True, None, False
-        self._heard.clear()
-        return uses, told
+        self._changed.clear()
+        return uses, events
 
 
-def _hear(tally: BudgetTally, at_ms: int, heard: list[BudgetTally]) -> None:
+def _mark_changed(tally: BudgetTally, at_ms: int, changed: list[BudgetTally]) -> None:
     if tally.at_ms is None:
-        heard.append(tally)
+        changed.append(tally)
     tally.at_ms = at_ms
 
 
-def _named(tally: BudgetTally) -> Named:
+def _period_key(tally: BudgetTally) -> BudgetPeriod:
     return tally.budget.budget_id, tally.period
 
 
 def budget_of(row: Sequence[Any]) -> Budget:
-    """A row of `BUDGET_COLUMNS`."""
+    """Return the budget of a row of `BUDGET_COLUMNS`."""
     paths = row[_OPERATIONS]
     operations = None if paths is None else tuple(json.loads(paths))
     return Budget(*[*row[:_OPERATIONS], operations, *row[_OPERATIONS + 1 :]])
@@ -251,5 +251,5 @@ _OPERATIONS = BUDGET_COLUMNS.index("operations")
 
 
 @lru_cache(maxsize=1_024)
-def _names(text: str) -> Sequence[Named]:
+def _period_keys(text: str) -> Sequence[BudgetPeriod]:
     return tuple((budget_id, period) for budget_id, period in json.loads(text))

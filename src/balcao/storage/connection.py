@@ -1,4 +1,4 @@
-"""A connection as the desk's SQL sees it, whichever engine is behind it."""
+"""The interface of a connection, the same for both engines."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -6,29 +6,29 @@ from typing import Any, Protocol, TypeAlias
 
 
 class Rows(Protocol):
-    """What a statement gave."""
+    """The result rows of a statement."""
 
     def fetchone(self) -> Any:
-        """The first row, or None."""
+        """Return the next row, or None."""
         ...
 
     def fetchall(self) -> list[Any]:
-        """All rows."""
+        """Return all rows."""
         ...
 
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class SqlConnection(Protocol):
-    """One connection. Values stand in the SQL as question marks."""
+    """One connection. Placeholders of values are question marks."""
 
-    # What is raised when a rule of the schema is broken.
+    # The error that a broken constraint of the schema raises.
     broken_rule: type[Exception]
-    # Whether the bytes of a column are somewhere within another's; the column comes first.
+    # A condition: the bytes of `{column}` contain those of the parameter.
     contains: str
-    # Ends a SELECT of rows that several processes want to take: each takes others.
+    # The end of a SELECT by which several processes claim different rows.
     skip_locked: str
-    # The number of a new row, as a value of an INSERT; the table and its numbered column come in.
+    # The value of a new row's number in an INSERT; formatted with `{table}` and `{column}`.
     new_number: str
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
@@ -36,27 +36,24 @@ class SqlConnection(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All that is written within, or none of it; such transactions follow one another.
+        """Open a transaction for writing. These transactions run one after another.
 
-        So what is read within stays true to the end, as far as only deeds change it.
+        So rows that only such transactions change do not change between a read and the commit.
         """
         ...
 
-    def one_moment(self) -> AbstractContextManager[None]:
-        """What is read within is of one moment, and keeps nobody from writing."""
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Open a read transaction on one snapshot. It does not block writers."""
         ...
 
     def skip_numbers(self, table: str, column: str, least: int) -> None:
-        """Issue no number below this one in a table any more. Part of a transaction."""
+        """Make the next number of a table at least this one, within a transaction."""
         ...
 
     def scrub(self) -> None:
-        """Take what was erased out of the files, as far as that can be done.
-
-        Keeps nobody else from writing.
-        """
+        """Remove deleted content from the files, as far as the engine can. Blocks no writer."""
         ...
 
 
-# Another one for what may take long, closed afterwards.
-Apart: TypeAlias = Callable[[], AbstractContextManager[SqlConnection]]
+# Opens another connection for slow reads; it is closed afterwards.
+OpenReader: TypeAlias = Callable[[], AbstractContextManager[SqlConnection]]

@@ -1,6 +1,6 @@
-"""What is told to the desk and by it, and what caches and stores of receipts promise.
+"""Records of the desk, and the interfaces of caches and of stores of receipts.
 
-One suite, `tests/storage`, runs on every engine.
+The tests in `tests/storage` run on every engine.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,21 +18,24 @@ EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
 
 
-class Maker(Protocol):
-    """A task that one process does for all that serve the same data."""
+class TaskLock(Protocol):
+    """A lock for a task that one of the processes serving the same data does."""
 
-    def is_ours(self) -> bool:
-        """Return whether it is this process's, from now on. Raises `StorageFailed`."""
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free, and return whether this process has it.
+
+        Raises `StorageFailed`.
+        """
         ...
 
     def close(self) -> None:
-        """Leave it to another process."""
+        """Release the lock."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """What an operator says of an account to be opened."""
+    """An account to be opened."""
 
     name: str
     plan: Plan
@@ -75,27 +78,27 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Consultation:
-    """What the ledger says of one request: was it charged, and why so much?"""
+    """The ledger's record of one request: its state, its charge and the reason."""
 
     request_id: str
     operation: str  # its path
     key_id: int | None  # None: asked in the web application
     state: ConsultationState
-    held_credits: int  # now; 0 once it is settled
+    held_credits: int  # 0 once it is settled
     charged_credits: int
     rule: str | None  # the tariff rule, or why nothing was charged; None while it runs
     origin: Origin | None
     opened_ms: int
     settled_ms: int | None  # None while it runs
-    client: str | None = None  # its marks
+    client: str | None = None
     reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumptionRow:
-    """What was charged on one civil day in Brasília for one operation, key, origin and client.
+    """The charges of one civil day in Brasília for one operation, key, origin and client.
 
-    And reference, where lines are wanted for each.
+    For one reference too, if rows by reference were requested.
     """
 
     day: str  # YYYY-MM-DD
@@ -110,31 +113,31 @@ class ConsumptionRow:
 
 @dataclass(frozen=True, slots=True)
 class LedgerCheck:
-    """Whether the books agree. `complaints` is empty when they do.
+    """Result of checking the books. `complaints` is empty if they agree.
 
-    `remarks`: what is no mistake but may surprise, as a budget above a ceiling that was lowered.
+    `remarks`: correct but surprising facts, such as a budget above a ceiling that was lowered.
     """
 
     accounts: int
     entries: int
     open_operations: int
     complaints: Sequence[str]
-    budgets: int = 0  # those that ended, too
+    budgets: int = 0  # including ended ones
     remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """A stretch of the cache that was looked through for what is too old."""
+class SweepResult:
+    """Result of removing expired entries from one part of the cache."""
 
-    entries: int  # removed, persons' included
-    people_entries: int  # removed, of natural persons
-    over: bool  # that was the last stretch: the next one begins anew
+    entries: int  # removed in total
+    people_entries: int  # removed, about natural persons
+    over: bool  # this was the last part: the next sweep starts a new round
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAbout:
-    """An entry of the cache in which a natural person is named; without what it says."""
+class PersonEntry:
+    """A cache entry that names a natural person, without its content."""
 
     subject: str  # `core.questions.Subject`, with its variant
     uf: str  # empty where the subject has none
@@ -143,114 +146,118 @@ class KeptAbout:
 
 
 class Cache(Protocol):
-    """Entries by key. May lose its last seconds in a crash, never lies.
+    """Cached answers by key. A crash may lose the last seconds of writes.
 
-    On disk, keys of natural persons hold neither CPF nor birth date: keyed hashes stand for them.
+    On disk, keys of natural persons have keyed hashes in place of CPF and birth date.
     """
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
-        """Those of the entries that there are, in one round trip.
+        """Return the entries that exist, in one round trip.
 
         An entry that cannot be read counts as absent. Never raises.
         """
         ...
 
-    def at_hand(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
-        """`read` for who cannot wait, in place; None: somebody would have to be waited for."""
+    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
+        """Like `read`, without I/O that blocks. None: `read` has to be awaited."""
         ...
 
     def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
-        """Store entries soon. An older answer never replaces a newer one. Never raises.
+        """Store entries in the background. A newer answer is not replaced. Never raises.
 
-        What a clock that was ahead has stamped is not newer than any (`core.freshness.is_ahead`).
+        An answer stamped by a clock that was ahead counts as oldest (`core.freshness.is_ahead`).
         """
         ...
 
-    async def sweep(self, before_ms: int, people_before_ms: int) -> Swept:
-        """Remove what is too old from the next stretch of entries, beside reads and writes.
+    async def sweep(self, before_ms: int, people_before_ms: int) -> SweepResult:
+        """Remove expired entries from the next part of the cache, between reads and writes.
 
-        `people_before_ms` is for entries about natural persons. Every stretch is short; the whole
-        cache is looked through once per round. Raises `StorageFailed`.
+        `people_before_ms` is for entries about natural persons. Each part is short; a round covers
+        the whole cache. Raises `StorageFailed`.
         """
         ...
 
-    async def about(self, person: DataSubject) -> Sequence[KeptAbout]:
-        """Entries about this person, and those that name them whole as a company's partner.
+    async def entries_about(self, person: DataSubject) -> Sequence[PersonEntry]:
+        """Return the entries about a person, and those that show them unmasked as a partner.
 
         Raises `StorageFailed`.
         """
         ...
 
     async def erase(self, person: DataSubject) -> int:
-        """Remove those, and what waits to be written about them. Count. Raises `StorageFailed`.
+        """Remove these entries, pending ones included. Return the count. Raises `StorageFailed`.
 
-        Other processes that have this cache open may remember them until they `forget`.
+        Other processes may keep them in memory until they `forget`.
         """
         ...
 
     def forget(self) -> None:
-        """Remember nothing that is not on disk, or about to be: entries were erased elsewhere."""
+        """Drop entries kept in memory after a read: another process has erased some."""
         ...
 
     def close(self) -> None:
-        """Write what is queued and let go of the file."""
+        """Write the pending entries and close the file."""
         ...
 
 
 class Blobs(Protocol):
-    """Receipts' bytes, by the digest of their content. What was put survives power loss."""
+    """A durable store of receipts' bytes, by the digest of their content."""
 
     async def put(self, digest: str, content: bytes) -> None:
-        """Store bytes; what is there already under this digest is written anew.
+        """Store bytes, replacing any under this digest.
 
-        Returns only after they are durable: the record that names them comes next. A reader
-        sees all of them or none. Raises `StorageFailed`.
+        Returns only after they are durable, since a record that names them is committed next.
+        Readers see all of them or none. Raises `StorageFailed`.
         """
         ...
 
     async def get(self, digest: str) -> bytes | None:
-        """The bytes. None: there are none, or not those of this digest, which is logged.
+        """Return the bytes. None if they are missing, or damaged, which is logged.
 
-        Raises `StorageFailed` when they cannot be reached now.
+        Raises `StorageFailed` if the store cannot be reached.
         """
         ...
 
     def pieces(self, digest: str, size_bytes: int) -> AsyncIterator[bytes]:
-        """The same in pieces of some 100 kB, for who hands them on; none, where there are none.
+        """Yield the bytes in pieces of some 100 kB, for streaming; nothing if they are missing.
 
-        Nothing is held between two of them. `size_bytes`: what there should be. The last piece
-        comes only when all together are the bytes of this digest. Raises `StorageFailed`, for
-        damaged ones too, which is logged.
+        No connection is held between pieces. `size_bytes`: the expected size. The last piece is
+        yielded only if all pieces match the digest. Raises `StorageFailed`, also for damaged
+        bytes, which is logged.
         """
         ...
 
     async def delete(self, name: str) -> None:
-        """Remove bytes by their digest, or a name found by `names`. Fine if there are none.
+        """Remove bytes by their digest, or a name found by `names`. Idempotent.
 
         Raises `StorageFailed`.
         """
         ...
 
     async def read_mark(self) -> tuple[StoreMark | None, MarkVersion | None]:
-        """The mark of the desk that uses this store, and its version. Raises `StorageFailed`."""
+        """Return the mark of the desk that uses this store, and the mark's version.
+
+        Raises `StorageFailed`.
+        """
         ...
 
     async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
-        """Replace the mark of that version, or make the first one (None). Raises `StorageFailed`.
+        """Replace the mark of this version, or create the first one (None).
 
-        False: it has another version by now, and stays.
+        False: the mark has another version by now and is unchanged. Raises `StorageFailed`.
         """
         ...
 
     async def mark_age_seconds(self) -> float | None:
-        """How long ago the mark was written, by the store's own clock. None: there is none.
+        """Return the age of the mark by the store's own clock. None: there is no mark.
 
         Raises `StorageFailed`.
         """
         ...
 
     def names(self, before_ms: int) -> AsyncIterator[Sequence[str]]:
-        """What was put before that instant, some at a time: digests, and what a crash left of
-        bytes half written. Raises `StorageFailed`.
+        """Yield pages of names stored before an instant: digests, and leftovers of cut-off writes.
+
+        Raises `StorageFailed`.
         """
         ...

@@ -1,4 +1,4 @@
-"""What is kept about a natural person, as it is told."""
+"""Records of the data that is stored about a natural person."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,17 +36,17 @@ class HeldAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HeldRow:
-    """A row of a batch that is about a person, or names them."""
+    """A row of a batch that is about a person or names them."""
 
     account_id: int
     batch_id: str
     line: int
-    created_ms: int  # the batch
+    created_ms: int  # of the batch
 
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """A batch's file that names a person and is not read yet."""
+    """A batch's file that names a person and has not been read yet."""
 
     account_id: int
     batch_id: str
@@ -54,8 +54,8 @@ class HeldFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What the desk holds about a person, the oldest first, and when they were erased before."""
+class HeldData:
+    """All data of the desk about a person, oldest first, and the times of earlier erasures."""
 
     requests: Sequence[HeldRequest]
     receipts: Sequence[HeldReceipt]

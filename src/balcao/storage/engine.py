@@ -1,6 +1,6 @@
-"""An open database as the one desk uses it: what an engine has to be able to do.
+"""The interface of an open database that the desk uses.
 
-All that both engines say alike stands once, in `storage/desk/`, and is built of these verbs.
+What both engines have in common is in `storage/desk/`, built on these operations.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
-from balcao.storage.turns import Told
+from balcao.storage.group_commit import Callback
 
 T = TypeVar("T")
 
@@ -28,58 +28,58 @@ class DatabaseState(msgspec.Struct, frozen=True):
     waiting_commits: int  # for a synchronous standby, of all nodes
 
 
-# Hears, on the loop's thread, the verdicts of all limits and what became of the changes, as
-# `commit` has it. No verdicts (None): a limit refuses, or they could not be counted, and nothing
-# was done. Of changes that could not be committed there may be an empty list of them.
-ToldPaid: TypeAlias = Callable[[Sequence[Verdict] | None, Refusal | Exception | None], None]
+# Called on the event loop with the verdicts of all limits and the outcome of the changes, as from
+# `commit`. Verdicts are None if a limit refuses or could not be counted: then nothing was
+# committed. They may be empty if the commit failed.
+OnCharged: TypeAlias = Callable[[Sequence[Verdict] | None, Refusal | Exception | None], None]
 
 
 class Engine(Protocol):
-    """One database, open in this process. Whatever does I/O here raises `StorageFailed`."""
+    """One database, open in this process. Every method that does I/O raises `StorageFailed`."""
 
     @property
-    def here(self) -> SqlConnection:
-        """The connection for what is rare, used in place on the event loop's thread."""
+    def connection(self) -> SqlConnection:
+        """The connection for rare statements, used synchronously on the event loop's thread."""
         ...
 
     @property
     def queries(self) -> Mapping[str, str]:
-        """What engines say in their own words, by name."""
+        """The statements whose SQL differs between engines, by name."""
         ...
 
     # Connections.
 
-    def apart(self) -> AbstractContextManager[SqlConnection]:
-        """Another connection for what may take long, in whatever thread; closed afterwards."""
+    def open_reader(self) -> AbstractContextManager[SqlConnection]:
+        """Open a connection for slow reads, usable in any thread; it is closed afterwards."""
         ...
 
-    def from_end_to_end(self) -> AbstractContextManager[SqlConnection]:
-        """A connection for who reads every row there is."""
+    def full_scan(self) -> AbstractContextManager[SqlConnection]:
+        """Open a connection for reading whole tables."""
         ...
 
-    def in_place(self) -> AbstractContextManager[SqlConnection]:
-        """`here`, to write what operators and a start write now and then.
+    def write_in_place(self) -> AbstractContextManager[SqlConnection]:
+        """Give `connection` for the rare writes of operators and of a start.
 
-        Rules of the schema that are broken stay what the engine raises.
+        Broken constraints raise the engine's own error.
         """
         ...
 
-    async def in_turn(self, work: Callable[[SqlConnection], T]) -> T:
-        """Have some work done in the writer's turn. Raises what the work refuses, too."""
+    async def run_in_writer(self, work: Callable[[SqlConnection], T]) -> T:
+        """Run `work` in the writer's thread and return its result. Raises the errors of `work`."""
         ...
 
-    # What every request needs. `Desk` remembers something of `commit` and `caller` on top.
+    # For every request. `Desk` caches parts of `commit` and `caller`.
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:
-        """Make a list durable together with all that come at the same time."""
+        """Commit a list of changes durably, in one transaction with concurrent ones."""
         ...
 
-    def tell(self, changes: Sequence[Change], told: Told[Refusal | None]) -> None:
-        """`commit` for who cannot wait: `told` hears the outcome on the loop's thread, later."""
+    def commit_nowait(self, changes: Sequence[Change], on_done: Callback[Refusal | None]) -> None:
+        """Like `commit`, without awaiting: calls `on_done(outcome)` later, on the event loop."""
         ...
 
-    def on_refused(self, hear: Callable[[Refusal | Exception | None], None]) -> None:
-        """Have this hear, on the loop's thread, of every list that is not kept, and why."""
+    def on_refusal(self, callback: Callable[[Refusal | Exception | None], None]) -> None:
+        """Call `callback` on the event loop with the reason for every list that is refused."""
         ...
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
@@ -87,17 +87,17 @@ class Engine(Protocol):
         ...
 
     async def caller(self, key_hash: bytes) -> Caller | None:
-        """Who holds a key, as it is now."""
+        """Return the holder of a key, or None if it is unknown or not in force."""
         ...
 
-    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """Return what is recorded under an idempotency key that has not run out.
+    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+        """Return the attempt recorded under an idempotency key that has not expired.
 
         Raises `StorageFailed`, and `CommitUncertain` where a record is not confirmed.
         """
         ...
 
-    async def received(self, answer: AnswerAbout) -> bool:
+    async def has_received(self, answer: AnswerAbout) -> bool:
         """Return whether an account has received an answer about a person.
 
         Charged lookups are not searched: the first answer about a person is charged in two steps,
@@ -108,98 +108,98 @@ class Engine(Protocol):
     async def spend(
         self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
-        """Count one request against all limits of account and key, or none if one refuses."""
+        """Count one request against all limits of account and key, or none if one refuses it."""
         ...
 
-    def pay(
+    def charge_nowait(
         self,
         caller: Caller,
         limits: Sequence[Limit],
         now_ms: int,
         changes: Sequence[Change],
-        told: ToldPaid,
+        on_done: OnCharged,
     ) -> None:
-        """`spend` and then, if no limit refuses, `commit`, for who cannot wait.
+        """Do `spend` and, if no limit refuses, `commit`, without awaiting.
 
-        Without changes `told` may hear of it within this call.
+        Without changes `on_done` may be called within this call.
         """
         ...
 
-    # A start, and what is done now and then beside the requests.
+    # At the start, and periodically.
 
     def recover(self, now_ms: int) -> int:
-        """Give back the holds of processes that died; called once, before serving. Count."""
+        """Release the holds of dead processes; called once before serving. Return the count."""
         ...
 
     async def recover_others(self, now_ms: int) -> int:
-        """The same while serving, for other processes on the same database that died. Count.
+        """Release the holds of other processes that died, while serving. Return the count.
 
-        Where one process has the database to itself there are none. Raises `StorageFailed`.
+        Always 0 where only one process can use the database. Raises `StorageFailed`.
         """
         ...
 
     async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
-        """What the database's own clock says beside the steady one. None: it has none of its own.
+        """Read the database's own clock beside the steady one. None: it has no clock of its own.
 
         Raises `StorageFailed`.
         """
         ...
 
     def latest_instant(self) -> int | None:
-        """About when something was committed last, by the clock of whoever did. None: never."""
+        """Return the approximate time of the last commit, by its writer's clock. None: never."""
         ...
 
-    def doubt(self, ahead_ms: int) -> None:
-        """By how much the time may be ahead: instants in the books are that much earlier.
+    def set_clock_doubt(self, ahead_ms: int) -> None:
+        """Subtract this possible error of the clock from the instants recorded by heartbeats.
 
-        Else a clock on trial would be right for whoever starts next (ADR 0025).
+        Otherwise the next process to start would trust a clock that is not confirmed (ADR 0025).
         """
         ...
 
-    async def surely_past(self, now_ms: int) -> int:
-        """This instant, or the database's own where that is earlier.
+    async def safe_past(self, now_ms: int) -> int:
+        """Return the earlier of this instant and the database's own.
 
-        Of many nodes one may have a wrong clock: what it took for old, all would lose. Raises
+        A node with a wrong clock must not delete data of all nodes as expired. Raises
         `StorageFailed`.
         """
         ...
 
     async def forget_limits(self, now_ms: int) -> None:
-        """Begin the limits anew that are not empty at this instant: the clock was ahead.
+        """Reset the rate limits that are not empty at this instant: the clock was ahead.
 
         Raises `StorageFailed`.
         """
         ...
 
-    async def keep_room(self) -> None:
-        """Have some room on disk for when it is full; free what can be when it is.
+    async def maintain_reserve(self) -> None:
+        """Keep a reserve of disk space, or free space if the disk is full.
 
-        Where the storage is another's, nothing. Raises `StorageFailed`.
+        Does nothing if the database server manages the disk. Raises `StorageFailed`.
         """
         ...
 
     async def state(self) -> DatabaseState | None:
-        """Return the state of the server; None: there is none, it is a file.
+        """Return the state of the server; None for a file.
 
         Raises `StorageFailed`.
         """
         ...
 
     async def heartbeat(self, now_ms: int) -> None:
-        """Make something small durable, to know that it can be done. Raises `StorageFailed`."""
+        """Write a small row durably, as a check that writing works. Raises `StorageFailed`."""
         ...
 
     async def purge(self, now_ms: int) -> int:
-        """Remove some idempotency records that have run out. Count; 0: there are none left.
+        """Remove some expired idempotency records. Return the count; 0: none are left.
 
         Raises `StorageFailed`.
         """
         ...
 
     async def drop_traces(self, before_ms: int) -> int:
-        """Drop old traces as a whole, where they lie by month. Count of months."""
+        """Drop old monthly partitions of traces, if the engine has them. Return the count."""
         ...
 
     def close(self) -> None:
-        """Finish what is queued and let go of the files or connections."""
+        """Finish the queued work and close the files or connections."""
         ...

@@ -1,4 +1,4 @@
-"""What a database's error means to everybody else."""
+"""Errors of a database as callers of the storage receive them."""
 
 import logging
 
@@ -8,18 +8,18 @@ log = logging.getLogger(__name__)
 
 
 def failure(error: Exception) -> StorageFailed:
-    """It cannot be written or read now: by the error's type alone, for its words may hold rows.
+    """Return a `StorageFailed` with the type of this error: its text may contain rows.
 
-    The error itself is the cause, by which the command line tells a busy file from a full disk.
+    The error is its cause: the command line distinguishes a busy file from a full disk by it.
     """
     failed = StorageFailed(type(error).__name__)
     failed.__cause__ = error
     return failed
 
 
-def told(error: Exception) -> Exception:
-    """What is said to whoever had some work done: what the work refuses, or else `failure`."""
-    # Not its subclasses: a missing index or key is a bug.
+def error_for(error: Exception) -> Exception:
+    """Return the error to raise to the caller: our own ones as they are, or else `failure`."""
+    # Not subclasses of LookupError: a missing index or key is a bug.
     if isinstance(error, BalcaoError) or type(error) is LookupError:
         return error
     log.error("database failed: %s", type(error).__name__)

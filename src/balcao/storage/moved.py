@@ -1,7 +1,7 @@
-"""The mark of a desk that was moved to another engine, or is still arriving: one row of its own.
+"""The mark of a desk that was moved to another engine, or is not completely moved yet.
 
-`balcao.backup.moving` writes the row. A desk that has moved away or has not arrived whole is not
-opened, so that nothing is charged to data that are no longer read.
+It is one row of its own table, written by `balcao.backup.moving`. Such a desk is not opened, so
+that nothing is charged to data that are no longer read.
 """
 
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from typing import Any
 
 from balcao.core.errors import StorageIncomplete, StorageMoved
 
-# Made by the first move, not by a migration: a desk that never moves has no such table.
+# Created by the first move, not by a migration.
 TABLE = "storage_move"
 
 
-def check_here(connection: Any, queries: Mapping[str, str]) -> None:
+def check_not_moved(connection: Any, queries: Mapping[str, str]) -> None:
     """Refuse a desk whose data are elsewhere. `connection` and `queries` are the engine's own.
 
-    Raises `StorageMoved`, `StorageIncomplete`, both with the other place, without a password.
+    Raises `StorageMoved` or `StorageIncomplete`, naming the other place without its password.
     """
     if connection.execute(queries["has_moved"]).fetchone() in (None, (None,)):
         return

@@ -1,4 +1,4 @@
-"""What is told and asked of people: users, their links, the terms of accounts, requests."""
+"""Records of users, their links and sessions, terms of accounts, and filters of requests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from balcao.core.people import (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NewUser:
-    """A person to be let in. `account_id` is None exactly for operators."""
+    """A user to be created. `account_id` is None exactly for operators."""
 
     email: str
     name: str
@@ -29,7 +29,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an operator may change of an account."""
+    """The terms of an account that operators may change."""
 
     plan: Plan
     certificates: bool
@@ -39,7 +39,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A one-time link that is still good. `user` is None for the first operator's."""
+    """A one-time link that is still valid. `user` is None for the first operator's."""
 
     purpose: LinkPurpose
     user: User | None
@@ -48,7 +48,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class OpenSession:
-    """A browser in which somebody is signed in, as its owner is shown it."""
+    """A session as shown to its user."""
 
     session_id: int
     opened_ms: int
@@ -58,13 +58,13 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One deed, as it is read again."""
+    """One entry of the audit log."""
 
     entry_id: int
     at_ms: int
     channel: Channel
     user_id: int | None
-    user_name: str | None  # of today; None: nobody signed in, or the person was removed
+    user_name: str | None  # the present one; None: no user signed in, or the user was removed
     action: Action
     account_id: int | None
     account_name: str | None
@@ -74,11 +74,11 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class TraceFilter:
-    """Which requests of an account are wanted; None: all of them.
+    """A filter of an account's requests; None: any value.
 
-    `charged`: those that were charged in the period, whenever they were asked; else those that
-    were asked in it. Their credits add up to what the totals tell of the same (ADR 0050).
-    0 as a key or user, an empty UF or client: those without one.
+    `charged`: requests that were charged in the period, whenever they were made; else those that
+    were made in it. Their credits add up to the totals of the same filter (ADR 0050).
+    0 as a key or user, and an empty UF or client, select requests without one.
     """
 
     from_ms: int
@@ -89,11 +89,11 @@ class TraceFilter:
     origin: Origin | None = None
     document: str | None = None  # a CNPJ
     document_hash: bytes | None = None  # of a CPF
-    errors_only: bool = False  # refusals and failures: no result that is charged
+    errors_only: bool = False  # refusals and failures
     client: str | None = None
     reference: str | None = None
     uf: str | None = None  # as asked
     charged: bool = False
-    own_copy: bool | None = None  # of answers that were not from the cache
+    own_copy: bool | None = None  # answered by our copy of the registry; not for cached answers
     words: Sequence[str] = ()  # of the company's name, in upper case
-    results: Sequence[str] = ()  # one of these: a certificate's verdict, or the code of a gist
+    results: Sequence[str] = ()  # any of these: a certificate's verdict, or a result's code

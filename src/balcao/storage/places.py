@@ -1,7 +1,7 @@
-"""An installation's data, before anything is opened: `place_of` chooses the engine.
+"""The location of an installation's data: `place_of` chooses the engine.
 
-The only module that imports both engines. Other rooms ask the `DataPlace`. Engines are imported
-where they are used: PostgreSQL's modules take a tenth of a second to load.
+The only module that imports both engines; other rooms use the `DataPlace`. Engines are imported
+on use, because PostgreSQL's modules take a tenth of a second to load.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from pydantic import SecretStr
 from balcao.core.database_server import ServerFacts
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.storage.ballast import Ballast
 from balcao.storage.connection import SqlConnection
-from balcao.storage.contract import Cache, EngineName, Maker
+from balcao.storage.contract import Cache, EngineName, TaskLock
 from balcao.storage.desk.desk import Desk
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.transfer.copying import Stopped
-from balcao.storage.transfer.end import End
-from balcao.storage.transfer.sums import DeskSeen, DeskSums
+from balcao.storage.transfer.endpoint import MoveEndpoint
+from balcao.storage.transfer.sums import DeskExamination, DeskSums
 
 
-class WhereSettings(Protocol):
-    """What of the settings says where the data are."""
+class PlaceSettings(Protocol):
+    """The settings that locate the data."""
 
     @property
     def home(self) -> Path:
@@ -33,60 +33,60 @@ class WhereSettings(Protocol):
 
     @property
     def database(self) -> SecretStr:
-        """A database's address; empty: the data folder's own files."""
+        """The address of a database; empty: files in the data folder."""
         ...
 
 
-class Look(Protocol):
-    """A desk that is looked at as it is: nothing is made, nothing brought up to date."""
+class DeskInspection(Protocol):
+    """A desk opened for inspection: nothing is created or migrated."""
 
     @property
     def connection(self) -> SqlConnection:
-        """To ask whatever there is to ask."""
+        """The connection for queries."""
         ...
 
     @property
     def server(self) -> str | None:
-        """What serves it, with its version. None: nothing does, it is a file."""
+        """The database server with its version; None for a file."""
         ...
 
     @property
     def newest(self) -> int:
-        """What this program brings its schema up to."""
+        """The newest schema version that this program has."""
         ...
 
     def schema(self) -> int:
-        """What it has; 0: nothing of ours."""
+        """Return the version of its schema; 0: nothing of ours."""
         ...
 
-    def check_here(self) -> None:
-        """Raises `StorageMoved`, `StorageIncomplete` when its data are elsewhere."""
+    def check_not_moved(self) -> None:
+        """Raise `StorageMoved` or `StorageIncomplete` if its data are elsewhere."""
         ...
 
     def clock_seconds(self) -> float | None:
-        """Its own clock, since 1970. None: it has none of its own."""
+        """Return the time of its own clock, since 1970. None: it has no clock of its own."""
         ...
 
     def server_facts(self) -> ServerFacts | None:
-        """Return how the server is set up. None: nothing serves it, it is a file."""
+        """Return the server's configuration; None for a file."""
         ...
 
     def latest_instant(self) -> int | None:
-        """When something was committed last, where that tells of this machine's clock."""
+        """Return the time of the last commit, if it was written by this machine's clock."""
         ...
 
 
 class DataPlace(Protocol):
-    """A data folder's files, or a database beside it."""
+    """The data of an installation: files in its data folder, or a database beside it."""
 
     @property
     def name(self) -> EngineName:
-        """The engine's name, as OpenTelemetry and manifests of backups call it."""
+        """The engine's name, as in OpenTelemetry and in manifests of backups."""
         ...
 
     @property
     def desk_file(self) -> Path | None:
-        """The file that is the desk. None: it lies in no file of this folder."""
+        """The desk's file; None if it is in a database server."""
         ...
 
     @property
@@ -94,23 +94,23 @@ class DataPlace(Protocol):
         """Whether several processes may serve the same data."""
         ...
 
-    def is_begun(self) -> bool:
+    def is_initialized(self) -> bool:
         """Whether a service was ever started on this data folder."""
         ...
 
     def lock(self) -> IO[bytes] | None:
-        """Be the only server here. None: any number may serve. Raises `HomeInUse`."""
+        """Lock the data for one server. None: any number may serve. Raises `HomeInUse`."""
         ...
 
-    def alone_at_first_start(self) -> AbstractContextManager[bool]:
-        """Keeps other nodes from having their first start too: whether there may be others.
+    def first_start_lock(self) -> AbstractContextManager[bool]:
+        """Hold back the first start of other nodes. Gives whether there may be other nodes.
 
         Raises `StorageFailed`.
         """
         ...
 
-    def ballast(self, size_mb: int) -> Ballast:
-        """Room to be set aside; none where the disk is another's."""
+    def disk_reserve(self, size_mb: int) -> DiskReserve:
+        """Return the reserve of disk space; an empty one if a server manages the disk."""
         ...
 
     def open_desk(
@@ -118,9 +118,12 @@ class DataPlace(Protocol):
         *,
         pepper: bytes,
         observe_batch: Callable[[int], None] = lambda size: None,
-        ballast: Ballast | None = None,
+        reserve: DiskReserve | None = None,
     ) -> Desk:
-        """Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`."""
+        """Open the desk.
+
+        Raises `StorageFailed`, `StorageNewer`, `StorageUnreleased`, `PepperDiffers`.
+        """
         ...
 
     def open_cache(
@@ -128,25 +131,25 @@ class DataPlace(Protocol):
         mode: Mode,
         *,
         pepper: bytes,
-        ballast: Ballast | None = None,
+        reserve: DiskReserve | None = None,
         now_ms: Callable[[], int] | None = None,
     ) -> Cache:
-        """The cache of one mode. A database that is away is no reason not to start."""
+        """Open the cache of one mode, even if its database cannot be reached now."""
         ...
 
-    def fetcher(self) -> Maker:
+    def fetch_lock(self) -> TaskLock:
         """Return the lock of the node that downloads months: one node at a time."""
         ...
 
-    def backup_maker(self) -> Maker:
+    def backup_lock(self) -> TaskLock:
         """Return the lock of the node that makes the backups."""
         ...
 
     def save_desk(self, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
-        """Copy the desk into a SQLite file, as it is at one moment, while processes serve.
+        """Copy a snapshot of the desk into a SQLite file, while processes serve.
 
-        Returns the sums of the very same moment. `pepper`: of which the keys must be; None: save
-        what a restore is about to replace, whatever its keys and wherever its data.
+        Returns the sums of the same snapshot. `pepper`: the one that the keys must be hashed with;
+        None: save what a restore is about to replace, without these checks.
 
         Raises `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`,
         `StorageIncomplete`, `StorageNewer`, `StorageFailed`.
@@ -154,40 +157,40 @@ class DataPlace(Protocol):
         ...
 
     def is_occupied(self) -> bool:
-        """Return whether there are data. Raises `BackupRefused` where they are in use."""
+        """Return whether there are data. Raises `BackupRefused` if they are in use."""
         ...
 
     def load_desk(self, copy: Path) -> None:
-        """Restore a backup's desk into a database instead of its own, all of it or nothing."""
+        """Replace the desk in a database with that of a backup, all of it or nothing."""
         ...
 
     def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
-        """Have a desk of an older schema saved before it is migrated; `save` is given its schema.
+        """Call `save` with the schema version of a desk that is about to be migrated.
 
-        Nothing is migrated when it raises. `wait` is called before waiting for another node that
+        If it raises, nothing is migrated. `wait` is called before waiting for another node that
         does the same.
         """
         ...
 
-    def end(self, *, target: bool) -> End:
-        """One end of a move; where data go to, what is missing is made.
+    def endpoint(self, *, target: bool) -> MoveEndpoint:
+        """Open the source or the target of a move; a missing target is created.
 
         Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `StorageFailed`.
         """
         ...
 
-    def look(self) -> AbstractContextManager[Look]:
-        """Look at the desk that is there. Raises `StorageFailed`."""
+    def inspect(self) -> AbstractContextManager[DeskInspection]:
+        """Open the existing desk for inspection. Raises `StorageFailed`."""
         ...
 
 
-def place_of(settings: WhereSettings) -> DataPlace:
-    """PostgreSQL where its address is set, else SQLite in the data folder."""
+def place_of(settings: PlaceSettings) -> DataPlace:
+    """Return PostgreSQL if its address is set, else SQLite in the data folder."""
     return place_at(settings.database.get_secret_value(), Home(settings.home))
 
 
 def place_at(address: str, home: Home) -> DataPlace:
-    """The database at this address, or the files of this folder if it is empty."""
+    """Return the database at this address, or the files of this folder if it is empty."""
     if not address:
         from balcao.storage.sqlite.place import SqlitePlace  # noqa: PLC0415
 
@@ -197,8 +200,8 @@ def place_at(address: str, home: Home) -> DataPlace:
     return PostgresPlace(address, home)
 
 
-def examine_desk(copy: Path) -> DeskSeen:
-    """Add up a backup's desk, whichever engine it is of. Raises `StorageNewer`."""
+def examine_desk(copy: Path) -> DeskExamination:
+    """Add up a backup's desk, of either engine. Raises `StorageNewer`."""
     from balcao.storage.sqlite.backups import examine  # noqa: PLC0415
 
     return examine(copy)

@@ -1,7 +1,7 @@
 """Comparison of a desk with the store of its receipts, and renewal of the mark they share.
 
-ADR 0074. The store is always read before the desk: marks that another node commits meanwhile
-are then known.
+ADR 0074. The store is always read before the desk, so that the desk has every mark that another
+node may have committed and written meanwhile.
 """
 
 import secrets

@@ -1,7 +1,7 @@
-"""XLSX as it leaves the service: the one writer of it, and no cell of it is ever a formula.
+"""The writer of XLSX files. No cell is ever a formula.
 
-Sheets have texts, whole numbers, days and instants. Rows go to a file on disk as they come: 50,000
-of them in memory would take some hundred megabytes.
+Sheets have texts, whole numbers, days and instants. Rows are written to a temporary file as they
+come: 50,000 of them in memory would take some hundred megabytes.
 """
 
 import datetime
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-# What a cell may be. Instants lose their zone (sheets know none): hand them in as Brasília's.
+# The value of a cell. Sheets have no time zones: pass instants in Brasília's.
 Value: TypeAlias = str | int | datetime.date | datetime.datetime | None
 
 _OPTIONS = {
@@ -20,10 +20,10 @@ _OPTIONS = {
     "strings_to_formulas": False,
     "strings_to_urls": False,
     "strings_to_numbers": False,
-    "use_zip64": True,  # only where a sheet is so large that it has to be
+    "use_zip64": True,  # used only for sheets that need it
 }
 _TEXT_CHARACTERS_MAX = 32_767
-# No XML can have these, however they are written.
+# Not allowed in XML, not even escaped.
 _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 
@@ -31,7 +31,7 @@ _IMPOSSIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]"
 class Sheet:
     """One sheet. `widths` are in characters; without `columns` the rows are names and values.
 
-    `text_only`: every value is a text, and what somebody types into a cell stays one.
+    `text_only`: all cells are formatted as text, also for what is typed into them later.
     """
 
     name: str
@@ -49,11 +49,11 @@ def write_xlsx(
     folder: Path | None = None,
     check_room: Callable[[int], None] = lambda needed_bytes: None,
 ) -> None:
-    """Write a workbook, one sheet after another; nothing of it if a source of rows raises.
+    """Write a workbook, one sheet after another; nothing of it if an iterable of rows raises.
 
-    Takes seconds of a core for 50,000 rows: see `web/kit/exports.py`. Until the end all rows are in
-    a folder within `folder` (None: the system's own for temporary files), and then once more before
-    they are compressed: `check_room` is called with the bytes of that, and may raise.
+    Takes seconds of a core for 50,000 rows: see `web/kit/exports.py`. All rows are first written
+    below `folder` (None: the system's temporary folder), and then copied before they are
+    compressed: `check_room` is called with the bytes of that copy, and may raise.
     """
     with tempfile.TemporaryDirectory(dir=folder) as waiting:
         import xlsxwriter  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
@@ -129,8 +129,8 @@ def _write(page: Any, row: int, column: int, value: Value, styles: _Styles) -> N
 def _write_text(page: Any, row: int, column: int, text: str, style: Any) -> None:
     text = _IMPOSSIBLE.sub("", text[:_TEXT_CHARACTERS_MAX])
     if text.startswith("<r>") and text.endswith("</r>"):
-        # The library takes this for its own markup, and would write the cells and formulas within.
-        # In parts it is escaped; none of them holds an escape (`_x0041_`) as a whole.
+        # The library takes this for its own markup and would write cells and formulas in it. Text
+        # in parts is escaped; the split keeps any escape (`_x0041_`) from being in one part.
         parts = filter(None, re.split("(_)", text[2:].replace("\r", "")))
         page.write_rich_string(row, column, text[0], text[1], *parts, style)
     else:

@@ -1,7 +1,7 @@
-"""The `.sql` files beside each engine: migrations by number, statements by name.
+"""The `.sql` files of each engine: migrations by number, statements by name.
 
-What both engines say alike stands once, in `storage/desk/`. What each has to say in its own words
-is in its `queries.sql`, by the same names: a test compares them.
+SQL that is the same for both engines is in `storage/desk/`. SQL that differs is in each engine's
+`queries.sql`, under the same names: a test compares them.
 """
 
 import re
@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-# Raised with every change of `0001_*.sql` before the first release: a database that the file made
-# as it was before is then refused, instead of failing in the middle of a request.
+# Raised with every change of `0001_*.sql` before the first release, so that a database made by an
+# earlier version of the file is refused, instead of failing in the middle of a request.
 EDITION = 2
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 def migrations(engine: str, folder: str) -> Mapping[int, Traversable]:
-    """The files of `storage/{engine}/migrations/{folder}`, by their number."""
+    """Return the files of `storage/{engine}/migrations/{folder}`, by their number."""
     files = resources.files(f"balcao.storage.{engine}").joinpath("migrations", folder)
     return {
         int(match[1]): entry
@@ -29,7 +29,7 @@ def migrations(engine: str, folder: str) -> Mapping[int, Traversable]:
 
 
 def queries(engine: str) -> Mapping[str, str]:
-    """The statements of `storage/{engine}/queries.sql`, each by the name above it."""
+    """Return the statements of `storage/{engine}/queries.sql`, each by the name above it."""
     text = resources.files(f"balcao.storage.{engine}").joinpath("queries.sql").read_text("utf-8")
     _, *parts = _NAME.split(text)
     bodies = (_COMMENT.sub("", body).strip().removesuffix(";") for body in parts[1::2])

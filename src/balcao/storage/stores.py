@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import get_args
 
 from balcao.core.questions import Mode
-from balcao.storage.ballast import Ballast
 from balcao.storage.blobs import open_blobs
 from balcao.storage.contract import Blobs, Cache
 from balcao.storage.desk.desk import Desk
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.places import DataPlace
 
 
@@ -20,7 +20,7 @@ class Stores:
     desk: Desk
     caches: Mapping[Mode, Cache]
     blobs: Blobs
-    ballast: Ballast
+    disk_reserve: DiskReserve
 
     def wrapped(self, desk: Callable[[Desk], Desk], cache: Callable[[Cache], Cache]) -> "Stores":
         """Return these stores with desk and caches wrapped by these functions."""
@@ -28,7 +28,7 @@ class Stores:
         return replace(self, desk=desk(self.desk), caches=caches)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close desk and caches."""
         self.desk.close()
         for cache in self.caches.values():
             cache.close()
@@ -39,7 +39,7 @@ def build(
     pepper: bytes,
     receipts: str | Path,
     *,
-    ballast_mb: int,
+    disk_reserve_mb: int,
     now_ms: Callable[[], int],
     observe_batch: Callable[[int], None],
 ) -> Stores:
@@ -48,10 +48,10 @@ def build(
     `receipts`: the folder or address of receipts. `observe_batch`: called with the size of each
     commit.
     """
-    ballast = place.ballast(ballast_mb)
-    desk = place.open_desk(pepper=pepper, observe_batch=observe_batch, ballast=ballast)
+    reserve = place.disk_reserve(disk_reserve_mb)
+    desk = place.open_desk(pepper=pepper, observe_batch=observe_batch, reserve=reserve)
     caches = {
-        mode: place.open_cache(mode, pepper=pepper, ballast=ballast, now_ms=now_ms)
+        mode: place.open_cache(mode, pepper=pepper, reserve=reserve, now_ms=now_ms)
         for mode in get_args(Mode)
     }
-    return Stores(desk, caches, open_blobs(receipts), ballast)
+    return Stores(desk, caches, open_blobs(receipts), reserve)

@@ -1,4 +1,4 @@
-"""What is asked of an account's daily totals, and what they tell (ADR 0050)."""
+"""Filters and results of an account's daily totals (ADR 0050)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 from balcao.core.ledger import Origin
 from balcao.storage.contract import ConsumptionRow, LedgerEntry
 
-# By what charges are added up apart. Of `uf` and `client` at most one is quick: both at once are
-# read from the ledger.
+# A column by which charges are grouped. `uf` and `client` together are slow: such totals are read
+# from the ledger.
 Dimension: TypeAlias = Literal["day", "operation", "key", "user", "uf", "client", "origin", "rule"]
 
 DIMENSIONS: Sequence[Dimension] = (
@@ -17,11 +17,11 @@ DIMENSIONS: Sequence[Dimension] = (
 
 
 @dataclass(frozen=True, slots=True)
-class TotalsWanted:
-    """Which charges; None: all of them.
+class TotalsFilter:
+    """A filter of charges; None: any value.
 
-    0 as a key: through none, in the web application. 0 as a user, an empty UF or client: those
-    without one.
+    0 as a key selects the web application's. 0 as a user, and an empty UF or client, select
+    charges without one.
     """
 
     operation: str | None = None
@@ -33,7 +33,7 @@ class TotalsWanted:
 
     @property
     def columns(self) -> Sequence[tuple[Dimension, object]]:
-        """What is wanted of which dimension."""
+        """Return the dimensions that are filtered, with their values."""
         every: Sequence[tuple[Dimension, object]] = (
             ("operation", self.operation),
             ("key", self.key_id),
@@ -45,14 +45,14 @@ class TotalsWanted:
         return [(name, value) for name, value in every if value is not None]
 
 
-EVERY_CHARGE = TotalsWanted()
+EVERY_CHARGE = TotalsFilter()
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """So many charges of so many credits; what they were not added up by is None.
+    """The number and credits of a group of charges; dimensions that were not grouped are None.
 
-    0 as a key or user and an empty text say that there is none, as in `TotalsWanted`.
+    0 as a key or user, and an empty text, stand for none, as in `TotalsFilter`.
     """
 
     requests: int
@@ -68,7 +68,7 @@ class Total:
 
 
 def consumption_row(total: Total) -> ConsumptionRow:
-    """A total by day, operation, key, origin and client, as statements list it."""
+    """Return a total by day, operation, key, origin and client as a line of a statement."""
     assert total.day is not None
     assert total.operation is not None
     assert total.origin is not None
@@ -80,14 +80,14 @@ def consumption_row(total: Total) -> ConsumptionRow:
 
 @dataclass(frozen=True, slots=True)
 class PeriodBooks:
-    """An account's books around a period, all as of one moment. Credits."""
+    """An account's credits before, in and after a period, from one snapshot."""
 
     balance_credits: int
-    added_before: int  # by operators; below zero: taken back
+    added_before: int  # by operators; negative if more was taken back
     charged_before: int
     top_ups: Sequence[LedgerEntry]  # in the period, oldest first
     charged: int  # in the period
-    requests: int  # that were charged in it
+    requests: int  # charged in it
     added_after: int
     charged_after: int
     entries: int  # in the period that moved credits: charges and top-ups
@@ -95,7 +95,7 @@ class PeriodBooks:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """All that moved credits in a period, in one number."""
+    """A digest of all entries that moved credits in a period."""
 
     entries: int
     digest: str  # SHA-256, in hexadecimal

@@ -13,7 +13,7 @@ from balcao.backup.moving import marks
 from balcao.backup.moving import move as moving
 from balcao.backup.moving.copying import MoveProgress
 from balcao.settings import Settings
-from balcao.storage.postgresql import end
+from balcao.storage.postgresql import endpoint
 from balcao.storage.transfer.errors import MoveRefused
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import at, contents, in_postgres
@@ -121,13 +121,13 @@ def test_a_process_that_just_ended_is_waited_for(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(address, autocommit=True) as gone:
-        gone.execute("SELECT pg_advisory_lock(%s)", (end._MOVE_LOCK,))
+        gone.execute("SELECT pg_advisory_lock(%s)", (endpoint._MOVE_LOCK,))
 
         def noticed(_: float) -> None:
             gone.execute("SELECT pg_advisory_unlock_all()")
 
         clock = SimpleNamespace(monotonic=time.monotonic, sleep=noticed)
-        monkeypatch.setattr(end, "time", clock)
+        monkeypatch.setattr(endpoint, "time", clock)
         assert _refusal(address) == ""
 
 

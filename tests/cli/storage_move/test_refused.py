@@ -45,7 +45,7 @@ def test_a_target_from_before_the_first_release(filled: Shell, address: str) -> 
 
 def test_a_source_from_before_the_first_release(filled: Shell, address: str) -> None:
     with filled.desk() as desk:
-        desk.engine.here.execute("PRAGMA application_id = 0")
+        desk.engine.connection.execute("PRAGMA application_id = 0")
     assert "versão de desenvolvimento" in filled(f"storage move --to {address}", code=1).err
 
 

@@ -9,10 +9,10 @@ import psycopg
 
 from balcao.backup.moving.difference import Difference, compare
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.sqlite.end import SqliteEnd
+from balcao.storage.sqlite.endpoint import SqliteEndpoint
 from balcao.storage.sqlite.files import migrate
 from balcao.storage.sqlite.tables import SqliteTables
-from balcao.storage.transfer.lines import PutAside, Sum, told
+from balcao.storage.transfer.lines import LineBuffer, Sum, line_of
 from balcao.storage.transfer.tables import LEFT_BEHIND, all_tables, cache_table, desk_tables
 from tests.cli.shell import Shell
 from tests.cli.storage_move.world import ODD
@@ -48,7 +48,7 @@ def test_append_only_tables() -> None:
 def test_lines_equal_those_of_copy(address: str) -> None:
     table = next(table for table in desk_tables() if table.name == "person")
     row = (5, None, ODD, "\\N", "", "operator", None, b"\\\0\t", 3, NOW, None, 0)
-    line = told(row)
+    line = line_of(row)
     with closing(apsw.Connection(":memory:")) as desk:
         migrate(desk, "desk")
         desk.execute("PRAGMA ignore_check_constraints = ON")
@@ -69,8 +69,8 @@ def test_lines_equal_those_of_copy(address: str) -> None:
 
 def test_a_difference_is_detected() -> None:
     table = next(table for table in desk_tables() if table.name == "rate_limit")
-    here = [told((name, size)) for name, size in (("a", 1), ("b", 2), ("d", 4), ("e\\", 5))]
-    there = [told((name, size)) for name, size in (("b", 3), ("c", 9), ("e\\", 5), ("f", 6))]
+    here = [line_of((name, size)) for name, size in (("a", 1), ("b", 2), ("d", 4), ("e\\", 5))]
+    there = [line_of((name, size)) for name, size in (("b", 3), ("c", 9), ("e\\", 5), ("f", 6))]
     total = Sum()
     with closing(Difference()) as found:
         compare(table, here, there, total, found)
@@ -86,9 +86,9 @@ def test_many_changed_rows_are_not_all_in_memory(shell: Shell) -> None:
 
     def told_at(asked_ms: int) -> Iterator[bytes]:
         for number in range(3_000):
-            yield told((f"company:{number:014}:", asked_ms, "s", b"x" * 2_000))
+            yield line_of((f"company:{number:014}:", asked_ms, "s", b"x" * 2_000))
 
-    with closing(SqliteEnd(shell.home, target=True)) as end, closing(PutAside()) as changed:
+    with closing(SqliteEndpoint(shell.home, target=True)) as end, closing(LineBuffer()) as changed:
         end.insert(table, told_at(1))
         for line in told_at(2):
             changed.put(line)

@@ -107,7 +107,7 @@ def test_numbers_are_never_reused(
         return session.session_id
 
     def a_job(desk: Desk) -> int:
-        with desk.engine.in_place() as connection:
+        with desk.engine.write_in_place() as connection:
             connection.execute(
                 "INSERT INTO job (kind, about, state, due_ms, attempts, causes, changed_ms)"
                 " VALUES ('of-a-test', 'x', 'done', 0, 1, 1, 0)"

@@ -83,7 +83,7 @@ def furnish(desk: Desk) -> None:
         await result.open_session(op.user_id, a_token("s2"), BY, NOW, ODD)
         worn = result.session(a_token("s2"), NOW, 10**9, 10**9)
         assert worn is not None
-        assert await desk.seats.wear(worn.session_id, op.user_id, acme.account_id)
+        assert await desk.seats.act_in(worn.session_id, op.user_id, acme.account_id)
         act = Extension("state_certificate", "SP", "2026-05-01", "2026-05-31", None, 90, ODD)
         await desk.extensions.add(act, BY, NOW)
         lia = await result.add_user(
@@ -143,7 +143,7 @@ async def _a_batch(desk: Desk, account_id: int) -> None:
 
 def hashes(desk: Desk) -> list[bytes]:
     assert isinstance(desk, SqliteDesk)
-    return [bytes(one) for (one,) in desk.engine.here.execute("SELECT hash FROM api_key")]
+    return [bytes(one) for (one,) in desk.engine.connection.execute("SELECT hash FROM api_key")]
 
 
 def keep(cache: SqliteCache | PostgresCache, number: int, *, asked_ms: int = NOW) -> None:

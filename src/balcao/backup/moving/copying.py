@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from balcao.backup.moving.difference import Difference, compare
 from balcao.backup.moving.marks import Proven
 from balcao.storage.transfer.copying import months_of
-from balcao.storage.transfer.end import End
+from balcao.storage.transfer.endpoint import MoveEndpoint
 from balcao.storage.transfer.lines import Sum, counted
 from balcao.storage.transfer.tables import MovedTable, all_tables
 
@@ -40,15 +40,15 @@ class TableMove:
 class TableCopier:
     """One run. `proofs` has earlier runs' results about append-only tables."""
 
-    source: End
-    target: End
+    source: MoveEndpoint
+    target: MoveEndpoint
     proofs: Mapping[str, Proven]
     progress: MoveProgress
 
     def run(self) -> Sequence[TableMove]:
         """Copy table by table; finished parts persist when it is killed."""
         with ExitStack() as stack:
-            self.target.make_room(months_of(self.source))
+            self.target.make_partitions(months_of(self.source))
             tables = [self._compare(table, stack) for table in all_tables()]
             for one in reversed(tables):  # referring tables first
                 if one.difference is not None and one.difference.extra.count:
@@ -59,7 +59,7 @@ class TableCopier:
             for one in tables:
                 self._verify(one)
                 if one.table.numbered:
-                    self.target.go_on_after(one.table, self.source.last_number(one.table))
+                    self.target.continue_after(one.table, self.source.last_number(one.table))
         return tables
 
     def _compare(self, table: MovedTable, stack: ExitStack) -> TableMove:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from balcao.storage.transfer.errors import MoveRefused
-from balcao.storage.transfer.lines import PutAside, Sum, key_reader
+from balcao.storage.transfer.lines import LineBuffer, Sum, key_reader
 from balcao.storage.transfer.tables import MovedTable
 
 
@@ -11,9 +11,9 @@ class Difference:
     """The changes that make a table equal to another."""
 
     def __init__(self) -> None:
-        self.missing = PutAside()
-        self.changed = PutAside()  # with their new content
-        self.extra = PutAside()  # with their present content
+        self.missing = LineBuffer()
+        self.changed = LineBuffer()  # with their new content
+        self.extra = LineBuffer()  # with their present content
 
     def __bool__(self) -> bool:
         return bool(self.missing.count or self.changed.count or self.extra.count)

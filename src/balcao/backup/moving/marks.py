@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from balcao.storage.transfer.end import End
+from balcao.storage.transfer.endpoint import MoveEndpoint
 from balcao.storage.transfer.errors import MoveRefused
 from balcao.storage.transfer.mark import read_mark, write_mark
 from balcao.storage.transfer.tables import desk_tables
@@ -35,7 +35,7 @@ class Mark:
     proven: Mapping[str, Proven] | None = None
 
 
-def read(end: End) -> Mark | None:
+def read(end: MoveEndpoint) -> Mark | None:
     """Return a desk's mark, if it has one."""
     columns = read_mark(end)
     if columns is None:
@@ -45,7 +45,7 @@ def read(end: End) -> Mark | None:
     return Mark(storage_id, state, other_id, place, at_ms, parts)
 
 
-def write(end: End, mark: Mark) -> None:
+def write(end: MoveEndpoint, mark: Mark) -> None:
     """Write the mark, in the caller's transaction."""
     proven = {
         name: (part.number, part.rows, part.total) for name, part in (mark.proven or {}).items()
@@ -54,7 +54,7 @@ def write(end: End, mark: Mark) -> None:
     write_mark(end, (mark.storage_id, mark.state, mark.other_id, mark.place, mark.at_ms, parts))
 
 
-def begin_move(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:
+def begin_move(source: MoveEndpoint, target: MoveEndpoint, now_ms: int) -> tuple[Mark, Mark]:
     """Check that data may go from source to target, and mark the target as arriving.
 
     The target may be empty, already arriving from this source, or an earlier home of these data.
@@ -63,7 +63,7 @@ def begin_move(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:
     here, there = read(source), read(target)
     if here is None:
         here = Mark(secrets.token_hex(16), "here")
-        with source.together():
+        with source.transaction():
             write(source, here)
     _check_source(here, there, target)
     if there is None and _occupied(target):
@@ -81,14 +81,14 @@ def begin_move(source: End, target: End, now_ms: int) -> tuple[Mark, Mark]:
     if there.state != "arriving":
         there = replace(there, state="arriving", other_id=here.storage_id, place=source.place)
         there = replace(there, at_ms=now_ms, proven={})
-        with target.together():
+        with target.transaction():
             write(target, there)
-            target.tear_down()
+            target.allow_writes()
         target.claim()  # a service that started meanwhile finds the mark from now on
     return here, there
 
 
-def _check_source(here: Mark, there: Mark | None, target: End) -> None:
+def _check_source(here: Mark, there: Mark | None, target: MoveEndpoint) -> None:
     if here.state == "arriving":
         raise MoveRefused(
             f"Os dados que estão aqui ainda vêm de {here.place}: termine aquela mudança antes."
@@ -101,26 +101,26 @@ def _check_source(here: Mark, there: Mark | None, target: End) -> None:
         )
 
 
-def _occupied(end: End) -> bool:
+def _occupied(end: MoveEndpoint) -> bool:
     # Levels of rate limits are not data.
     return any(end.count(table) for table in desk_tables() if table.name != "rate_limit")
 
 
-def close_source(source: End, here: Mark, there: Mark, place: str, now_ms: int) -> Mark:
+def close_source(source: MoveEndpoint, here: Mark, there: Mark, place: str, now_ms: int) -> Mark:
     """Close the source to readers and writers for good, in the caller's transaction."""
     moved = replace(here, state="moved", other_id=there.storage_id, place=place, at_ms=now_ms)
     write(source, moved)
-    source.wall_up()
+    source.block_writes()
     return moved
 
 
-def activate_target(target: End, there: Mark) -> None:
+def activate_target(target: MoveEndpoint, there: Mark) -> None:
     """Make the target the desk in use."""
-    with target.together():
+    with target.transaction():
         write(target, replace(there, state="here", other_id="", place="", proven={}))
 
 
-def reopen(end: End, now_ms: int) -> str:
+def reopen(end: MoveEndpoint, now_ms: int) -> str:
     """Use a desk again whose data were moved away. Returns where they are.
 
     Raises `MoveRefused`.
@@ -128,7 +128,7 @@ def reopen(end: End, now_ms: int) -> str:
     mark = read(end)
     if mark is None or mark.state != "moved":
         raise MoveRefused(f"Os dados em {end.place} não foram movidos: não há o que reabrir.")
-    with end.together():
-        end.tear_down()
+    with end.transaction():
+        end.allow_writes()
         write(end, Mark(mark.storage_id, "here", at_ms=now_ms))
     return mark.place

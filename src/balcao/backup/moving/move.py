@@ -18,7 +18,7 @@ from balcao.home import Home
 from balcao.settings import Settings
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.places import place_at, place_of
-from balcao.storage.transfer.end import End
+from balcao.storage.transfer.endpoint import MoveEndpoint
 from balcao.storage.transfer.errors import MoveRefused
 
 SQLITE = "sqlite"
@@ -71,7 +71,7 @@ def move(
             source.claim()
             if here.state != "moved":  # else done by the interrupted run
                 holds_released = source.recover(now_ms)
-        with source.one_moment(alone=final):
+        with source.snapshot(alone=final):
             tables = TableCopier(source, target, there.proven or {}, progress).run()
             report = Report(
                 source.place,
@@ -88,25 +88,25 @@ def move(
         return report
 
 
-def open_source(settings: Settings) -> End:
+def open_source(settings: Settings) -> MoveEndpoint:
     """Open the installation's present storage. Raises like `move`."""
-    return place_of(settings).end(target=False)
+    return place_of(settings).endpoint(target=False)
 
 
-def _open_target(settings: Settings, to: str) -> End:
+def _open_target(settings: Settings, to: str) -> MoveEndpoint:
     home = Home(settings.home)
     if to == SQLITE:
         if place_of(settings).desk_file is not None:
             raise MoveRefused("Os dados já estão em SQLite, na pasta de dados.")
-        return place_at("", home).end(target=True)
+        return place_at("", home).endpoint(target=True)
     if not to.startswith(("postgresql://", "postgres://")):
         raise MoveRefused(
             "O destino deve ser o endereço de um PostgreSQL (postgresql://…) ou a palavra sqlite."
         )
-    return place_at(to, home).end(target=True)
+    return place_at(to, home).endpoint(target=True)
 
 
-def _conclude(report: Report, target: End, there: Mark) -> None:
+def _conclude(report: Report, target: MoveEndpoint, there: Mark) -> None:
     if report.complaints:
         return
     if report.final:
@@ -114,10 +114,10 @@ def _conclude(report: Report, target: End, there: Mark) -> None:
         return
     proven = {
         one.table.name: Proven(
-            target.greatest(one.table), one.source_sum.rows, one.source_sum.total
+            target.max_number(one.table), one.source_sum.rows, one.source_sum.total
         )
         for one in report.tables
         if one.table.appended and one.source_sum is not None
     }
-    with target.together():
+    with target.transaction():
         marks.write(target, replace(there, proven=proven))

@@ -18,7 +18,7 @@ from balcao.core.errors import StorageFailed
 from balcao.service.jobs.periodic import Periodic
 
 if TYPE_CHECKING:
-    from balcao.storage.desk.jobs import Claimed, DueJob, JobCount, Jobs
+    from balcao.storage.desk.jobs import ClaimedJob, DueJob, JobCount, Jobs
 
 log = structlog.get_logger()
 
@@ -144,7 +144,7 @@ class JobWorker:
         """Renew the leases of running jobs, and update `counts`. Raises `StorageFailed`."""
         for owner in tuple(self._owners):
             await self.jobs.renew(owner, self.now_ms() + LEASE_MS)
-        self.counts = await self.jobs.standing()
+        self.counts = await self.jobs.counts()
 
     async def release(self) -> None:
         """Release the leases of unfinished jobs, so that other nodes can run them."""
@@ -183,12 +183,14 @@ class JobWorker:
             running.add(task)
             most -= 1
 
-    def _start(self, kind: JobKind, job: "Claimed", owner: _Owner) -> "asyncio.Task[float | None]":
+    def _start(
+        self, kind: JobKind, job: "ClaimedJob", owner: _Owner
+    ) -> "asyncio.Task[float | None]":
         self._owners.add(owner.name)
         owner.running += 1
         return asyncio.create_task(self._run_for(kind, job, owner))
 
-    async def _run_for(self, kind: JobKind, job: "Claimed", owner: _Owner) -> float | None:
+    async def _run_for(self, kind: JobKind, job: "ClaimedJob", owner: _Owner) -> float | None:
         try:
             return await self._run(kind, job, owner.name)
         except asyncio.CancelledError:  # the job is given back by `release`
@@ -200,7 +202,7 @@ class JobWorker:
             if not owner.running:
                 self._owners.discard(owner.name)
 
-    async def _run(self, kind: JobKind, job: "Claimed", owner: str) -> float | None:
+    async def _run(self, kind: JobKind, job: "ClaimedJob", owner: str) -> float | None:
         try:
             again = await kind.work(job.about)
         except Exception as error:

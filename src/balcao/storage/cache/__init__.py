@@ -1,1 +1,1 @@
-"""The half of a cache that is the same on every engine."""
+"""The parts of the cache that are the same on every engine."""

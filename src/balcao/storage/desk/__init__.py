@@ -1,1 +1,1 @@
-"""What every engine says in the same SQL: deeds, people, what is read now and then."""
+"""The desk in SQL that is the same on both engines."""

@@ -1,8 +1,7 @@
-"""How well sources have served, minute by minute, on any engine (ADR 0058).
+"""Counts of sources' answers by minute, hour and day, and incidents, on any engine (ADR 0058).
 
-Each process adds what it saw to the same rows, so nodes add up; hours and days are added to in the
-same commit, so there is nothing to fold and nothing that comes too late for it. Incidents are made
-of minutes that are over, by whichever process comes first.
+All processes add their counts to the same rows. Hours and days are updated in the same commit, so
+that late counts need no special treatment. Any process makes incidents of completed minutes.
 """
 
 from collections.abc import Sequence
@@ -19,16 +18,16 @@ from balcao.core.availability import (
 )
 from balcao.core.calendar import HOUR_MS
 from balcao.core.questions import Mode
-from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.engine import Engine
 
-# Each process writes once a minute: after this long a minute is told whole. What comes later stands
-# in the bars all the same.
+# Each process writes once a minute: after this time a minute counts as complete. Later counts are
+# still shown in the bars.
 SETTLED_MS = 2 * MINUTE_MS
-# One commit's share of what is to be followed after a long rest.
+# How much one commit catches up after a long pause.
 FOLLOWED_AT_ONCE_MS = HOUR_MS
 MINUTES_KEPT_MS = 48 * HOUR_MS
-# A mark this far ahead was made by a clock that is not believed any more.
+# A mark this far ahead was made by a clock that was wrong.
 _AHEAD_MS = 10 * MINUTE_MS
 _ROWS_PER_STATEMENT = 64
 
@@ -57,7 +56,7 @@ _MARKED = "SELECT followed_ms FROM availability_mark WHERE mode = ?"
 _NOTHING_YET = (
     "INSERT INTO availability_mark (mode, followed_ms) VALUES (?, 0) ON CONFLICT (mode) DO NOTHING"
 )
-# Locked as it is read: of several processes one goes on.
+# Read and locked, so that one process at a time goes on.
 _LOCK = (
     "UPDATE availability_mark SET followed_ms = followed_ms WHERE mode = ? RETURNING followed_ms"
 )
@@ -74,8 +73,8 @@ _MODES: Sequence[Mode] = ("live", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class AvailabilitySeen:
-    """What is known of one mode, as of one moment; oldest first."""
+class AvailabilityRecord:
+    """Counts and incidents of one mode, from one snapshot; oldest first."""
 
     minutes: Sequence[SourceCounts]
     hours: Sequence[SourceCounts]
@@ -84,14 +83,14 @@ class AvailabilitySeen:
 
 
 class Availability:
-    """Whatever writes raises `StorageFailed`."""
+    """The counts and incidents of a desk. Methods that write raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
-        self._in_turn = engine.in_turn
-        self._apart: Apart = engine.apart
+        self._run_in_writer = engine.run_in_writer
+        self._open_reader: OpenReader = engine.open_reader
 
     async def add(self, mode: Mode, minutes: Sequence[SourceCounts]) -> None:
-        """Add what a process saw to the minutes, hours and days, in one commit."""
+        """Add a process's counts to the minutes, hours and days, in one commit."""
         rows = [
             (mode, span, *row)
             for span in ("day", "hour", "minute")
@@ -100,41 +99,41 @@ class Availability:
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
-                # In the order of the key: nodes that add at once wait, and do not lock each other.
+                # In the order of the key, so that nodes writing at the same time cannot deadlock.
                 _add(connection, sorted(rows))
 
         if rows:
-            await self._in_turn(work)
+            await self._run_in_writer(work)
 
     async def follow(self, mode: Mode, now_ms: int) -> bool:
-        """Make episodes of the minutes that are over. True: there is more to be done at once."""
+        """Make episodes of completed minutes. True: there are more, to be done at once."""
         until_ms = begins_ms("minute", now_ms - SETTLED_MS)
 
         def work(connection: SqlConnection) -> bool:
             if not _is_behind(connection, mode, until_ms):
-                return False  # nothing is written for nothing
+                return False  # avoid an empty commit
             with connection.transaction():
                 return _follow(connection, mode, until_ms)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
-    def seen(self, mode: Mode, since: Sequence[int], now_ms: int) -> AvailabilitySeen:
-        """Minutes, hours, days and episodes from these four instants on. In whatever thread.
+    def read(self, mode: Mode, since: Sequence[int], now_ms: int) -> AvailabilityRecord:
+        """Read minutes, hours, days and episodes since these four instants. In any thread.
 
-        Milliseconds for a service of some sources, and tenths of a second for every UF of all.
+        Takes milliseconds for a few sources, and tenths of a second for every UF of all.
         """
         from_minute, from_hour, from_day, from_episode = since
-        with self._apart() as reading, reading.one_moment():
+        with self._open_reader() as reading, reading.snapshot():
             minutes = _read(reading, mode, "minute", from_minute, now_ms + 1)
             hours = _read(reading, mode, "hour", from_hour, now_ms + 1)
             days = _read(reading, mode, "day", from_day, now_ms + 1)
             known: Any = reading.execute(_EPISODES, (mode, from_episode)).fetchall()
-        return AvailabilitySeen(minutes, hours, days, [Episode(*row) for row in known])
+        return AvailabilityRecord(minutes, hours, days, [Episode(*row) for row in known])
 
     async def purge(self, now_ms: int, before_ms: int) -> int:
-        """Remove some minutes older than two days, and hours, days and incidents from before.
+        """Remove some minutes older than two days, and hours, days and incidents before an instant.
 
-        Count; 0: there are none left.
+        Returns the count; 0: none are left.
         """
 
         def work(connection: SqlConnection) -> int:
@@ -153,7 +152,7 @@ class Availability:
             ended = connection.execute(_PURGE_EPISODES, (before_ms,)).fetchall()
             return count + len(ended)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
 
 def _by_span(span: Span, minutes: Sequence[SourceCounts]) -> Sequence[SourceCounts]:
@@ -202,7 +201,7 @@ def _follow(connection: SqlConnection, mode: Mode, until_ms: int) -> bool:
     connection.execute(_NOTHING_YET, (mode,))
     ((followed_ms,),) = connection.execute(_LOCK, (mode,)).fetchall()
     if followed_ms > until_ms + _AHEAD_MS:
-        # The clock was ahead: what began then never did, and minutes are followed from now on.
+        # The clock was ahead: drop incidents of the future, and continue from now on.
         connection.execute(
             "DELETE FROM availability_episode WHERE mode = ? AND began_ms >= ?", (mode, until_ms)
         )

@@ -8,14 +8,14 @@ import msgspec
 from balcao.core.budgets import Happening
 from balcao.core.people import Action, Signature
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.office import note
+from balcao.storage.desk.account_admin import write_audit
 
 _LOCK = "UPDATE account SET budgets = budgets WHERE account_id = ?"
 _OF_BATCH = "owner_kind = 'lote' AND owner = ? AND account_id = ? AND ended_ms IS NULL"
 
 
 def write_event(connection: SqlConnection, event: Happening) -> None:
-    """Write an event for the account, in the commit of its cause; events are in that order."""
+    """Write an event for the account, in the commit of its cause and so in the commits' order."""
     connection.execute(_LOCK, (event.account_id,))
     connection.execute(
         "INSERT INTO event (account_id, kind, at_ms, body) VALUES (?, ?, ?, ?)",
@@ -23,7 +23,7 @@ def write_event(connection: SqlConnection, event: Happening) -> None:
     )
 
 
-def note_batch(  # noqa: PLR0917  # who did what to which
+def audit_batch(  # noqa: PLR0917
     connection: SqlConnection,
     signed: Signature,
     action: Action,
@@ -32,16 +32,19 @@ def note_batch(  # noqa: PLR0917  # who did what to which
     now_ms: int,
     detail: str = "",
 ) -> None:
-    """Enter what was done to a batch into the log, in the commit that does it.
+    """Log an action on a batch, within the transaction that does it.
 
-    The state that it was in makes sure of once: the form's own number is its ceiling's.
+    Without the form's id, which the entry of the ceiling has: the batch's state ensures that the
+    action is done once.
     """
     signed = msgspec.structs.replace(signed, form_id=None)
     target = f"lote {batch_id}"
-    note(connection, signed, action, now_ms, account_id=account_id, target=target, detail=detail)
+    write_audit(
+        connection, signed, action, now_ms, account_id=account_id, target=target, detail=detail
+    )
 
 
-def raise_ceiling(  # noqa: PLR0917  # of which, to what, who
+def raise_ceiling(  # noqa: PLR0917
     connection: SqlConnection,
     account_id: int,
     batch_id: str,
@@ -60,7 +63,7 @@ def raise_ceiling(  # noqa: PLR0917  # of which, to what, who
         f" (SELECT budget_id FROM budget WHERE {_OF_BATCH})",
         (batch_id, account_id),
     )
-    note(
+    write_audit(
         connection,
         signed,
         "budget.change",
@@ -81,9 +84,9 @@ def end_ceiling(connection: SqlConnection, account_id: int, batch_id: str, now_m
 
 
 def forget_row(connection: SqlConnection, batch_id: str, line: int, erased: str) -> None:
-    """Erase a person's row. One that is open is cancelled: what it held is given back.
+    """Erase the personal data of a row. An open one is cancelled and its hold released.
 
-    What it cost stays, and the batch still adds up.
+    Its cost stays, so that the sums of the batch still match.
     """
     where = "batch_id = ? AND line = ?"
     ended = connection.execute(

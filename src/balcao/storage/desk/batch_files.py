@@ -7,7 +7,7 @@ from typing import Any
 from balcao.core.file_limits import ANSWER_BYTES, UnreadFile
 from balcao.storage.engine import Engine
 
-# A file is kept until it is read; rows and answers until the batch's data are erased.
+# A file is stored until it is read; rows and answers until the batch's data are erased.
 _KEPT = (
     "CASE WHEN state IN ('recebido', 'validando') THEN file_bytes ELSE 0 END + row_bytes"  # noqa: S608
     f" + {ANSWER_BYTES} * coalesce((SELECT c.rows FROM batch_count AS c"
@@ -31,8 +31,8 @@ _UNREAD = (
 
 
 @dataclass(frozen=True, slots=True)
-class RoomTaken:
-    """Bytes and numbers of batches at one moment."""
+class StorageUse:
+    """Bytes and counts of batches at one time."""
 
     own_bytes: int
     own_open: int
@@ -42,30 +42,30 @@ class RoomTaken:
 
 
 class BatchFiles:
-    """The files of one desk's batches. Everything here raises `StorageFailed`."""
+    """The files of one desk's batches. All methods raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def taken(self, account_id: int) -> RoomTaken:
-        """Return what an account and all of them take. In a thread."""
-        with self._engine.apart() as reading:
+    def taken(self, account_id: int) -> StorageUse:
+        """Return the space that an account, and all accounts, take. In a thread."""
+        with self._engine.open_reader() as reading:
             all_bytes, own_bytes = reading.execute(_USE, (account_id,)).fetchall()[0]
             open_batches, unread = reading.execute(_OPEN, (account_id,)).fetchall()[0]
             values = (own_bytes, open_batches, unread, all_bytes, self._reusable(reading))
-        return RoomTaken(*map(int, values))
+        return StorageUse(*map(int, values))
 
     def unread(self) -> Sequence[UnreadFile]:
-        """Return the files that nobody has begun to read. In a thread."""
-        with self._engine.apart() as reading:
+        """Return the files whose reading has not begun. In a thread."""
+        with self._engine.open_reader() as reading:
             rows = reading.execute(_UNREAD).fetchall()
         return [UnreadFile(batch_id, int(size), bool(pays)) for batch_id, size, pays in rows]
 
     def is_made(self, account_id: int, create_key: str | None) -> bool:
-        """Return whether the account has made a batch under this key. In a thread."""
+        """Return whether the account has created a batch under this key. In a thread."""
         if create_key is None:
             return False
-        with self._engine.apart() as reading:
+        with self._engine.open_reader() as reading:
             return bool(reading.execute(_MADE, (account_id, create_key)).fetchall())
 
     def _reusable(self, reading: Any) -> int:

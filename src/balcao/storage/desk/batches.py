@@ -1,7 +1,7 @@
-"""Batches of lookups on any engine: received, read, quoted, confirmed, run, and erased again.
+"""Batches of lookups on any engine, from their creation to the erasure of their data.
 
-What a row costs is not entered here but in the commit of the lookup (`core.ledger.RowMoved`).
-Everything is written by the writer thread, in short transactions.
+The cost of a row is written by the commit of its lookup (`core.ledger.RowMoved`), not here.
+Everything is written in the writer's thread, in short transactions.
 """
 
 from collections import Counter
@@ -24,10 +24,10 @@ from balcao.core.file_limits import ROW_BYTES
 from balcao.core.ledger import Enqueue
 from balcao.storage.batches import NewBatch, NewRow, StoredBatch
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.batches_reading import ROWS_AT_ONCE, BatchesReading, found
+from balcao.storage.desk.batch_queries import ROWS_AT_ONCE, BatchQueries, found
 from balcao.storage.desk.jobs import enqueue
 
-# Until an erasure is taken up again: it is done by then, or was cut short.
+# When an erasure that was cut short is resumed.
 _TAKEN_UP_MS = 60_000
 
 _NEW = (
@@ -53,7 +53,7 @@ _REPEATED = (
     " GROUP BY same HAVING count(*) > 1) AS f ON f.same = r.same"
     " WHERE r.batch_id = ? AND r.state = 'pendente' AND r.line > f.first ORDER BY r.line LIMIT ?"
 )
-# Taken by a request whose hold is gone: whoever took it died, and nothing was charged.
+# Rows whose request has no open operation any more: its process died, and nothing was charged.
 _LOST = (
     "SELECT line, credits FROM batch_row AS r WHERE batch_id = ? AND state = 'em_andamento'"
     " AND NOT EXISTS (SELECT 1 FROM open_operation AS o WHERE o.request_id = r.request_id)"
@@ -62,13 +62,13 @@ _LOST = (
 _BEING_ERASED = "SELECT 1 FROM job WHERE kind = ? AND about = ? AND state <> 'done'"
 
 
-class Batches(BatchesReading):
-    """The batches of one desk. Everything here raises `StorageFailed`."""
+class Batches(BatchQueries):
+    """The batches of one desk. All methods raise `StorageFailed`."""
 
     # Receiving.
 
     async def store_piece(self, batch_id: str, piece: int, content: bytes, now_ms: int) -> None:
-        """Keep one piece of a file that is coming in; of no batch yet."""
+        """Store one piece of a file that is being uploaded, before its batch exists."""
         await self._run(
             "INSERT INTO batch_piece (batch_id, piece, stored_ms, content) VALUES (?, ?, ?, ?)",
             (batch_id, piece, now_ms, content),
@@ -80,9 +80,9 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue],
         also: Callable[[SqlConnection], None] | None = None,
     ) -> StoredBatch:
-        """Make a batch of the stored pieces, or return the one that the same key made before.
+        """Create a batch of the stored pieces, or return the one created under the same key.
 
-        `also` is done in the same commit, if one is made.
+        A new one is created in one commit with `also`.
         """
 
         def work(connection: SqlConnection) -> StoredBatch:
@@ -102,16 +102,16 @@ class Batches(BatchesReading):
                     also(connection)
                 return found(connection, "batch_id = ?", new.batch_id)[0]
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def forget_pieces(self, batch_id: str) -> None:
-        """Delete the file."""
+        """Delete the pieces of a file."""
         await self._run("DELETE FROM batch_piece WHERE batch_id = ?", (batch_id,))
 
     # Validating.
 
     async def begin(self, batch_id: str) -> bool:
-        """Begin to read a file; remove rows of an earlier attempt. False: it is not to be read."""
+        """Begin to read a file, without the rows of an earlier attempt. False: it must not be."""
 
         def work(connection: SqlConnection) -> bool:
             with connection.transaction():
@@ -124,35 +124,35 @@ class Batches(BatchesReading):
                     _no_rows(connection, batch_id)
                 return bool(done)
 
-        begun = await self._in_turn(work)
+        begun = await self._run_in_writer(work)
         while begun and await self._some_rows_gone(batch_id):
             pass
         return begun
 
     async def forget_rows(self, batch_id: str) -> None:
-        """Remove the rows of a file that is being read, and is about to be refused."""
+        """Remove the rows of a file that is about to be refused."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
                 _no_rows(connection, batch_id)
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
         while await self._some_rows_gone(batch_id):
             pass
 
-    async def understood(self, batch_id: str, header: bytes, told: str) -> None:
-        """Store how a file is understood: the sealed header, and the meaning of its columns."""
+    async def store_layout(self, batch_id: str, header: bytes, layout: str) -> None:
+        """Store the layout of a file: the sealed header, and the meaning of its columns (JSON)."""
         await self._run(
             "UPDATE batch SET header = ?, told = ? WHERE batch_id = ? AND erased_ms IS NULL",
-            (header, told, batch_id),
+            (header, layout, batch_id),
         )
 
-    async def retold(self, batch_id: str, before: str | None, told: str) -> None:
-        """Replace how a file is understood. Raises `StorageFailed`: it was changed meanwhile."""
+    async def replace_layout(self, batch_id: str, before: str | None, layout: str) -> None:
+        """Replace the layout of a file. Raises `StorageFailed` if it was changed meanwhile."""
         rows = await self._all(
             "UPDATE batch SET told = ? WHERE batch_id = ? AND told = ? AND erased_ms IS NULL"
             " RETURNING 1",
-            (told, batch_id, before),
+            (layout, batch_id, before),
         )
         if not rows:
             raise StorageFailed("the batch was changed by somebody else")
@@ -175,13 +175,13 @@ class Batches(BatchesReading):
                 for state, count in Counter([row.state for row in rows]).items():
                     connection.execute(_COUNT, (count, 0, batch_id, state))
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def mark_repeated(self, batch_id: str) -> int:
-        """Mark rows that repeat an earlier one. Return their number; 0: there are no more."""
+        """Mark some rows that repeat an earlier one. Return their number; 0: none are left."""
 
         def find() -> list[Any]:
-            with self._apart() as reading:
+            with self._open_reader() as reading:
                 values = (batch_id, batch_id, 20 * ROWS_AT_ONCE)
                 return reading.execute(_REPEATED, values).fetchall()
 
@@ -199,7 +199,7 @@ class Batches(BatchesReading):
                         )
                     _moved(connection, batch_id, "pendente", "repetida", len(some))
 
-            await self._in_turn(work)
+            await self._run_in_writer(work)
         return len(found)
 
     async def price_rows(self, batch_id: str, prices: Sequence[tuple[int, int, bool, int]]) -> None:
@@ -214,7 +214,7 @@ class Batches(BatchesReading):
                         (least, greatest, int(at_hand), batch_id, line),
                     )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     # States.
 
@@ -246,7 +246,7 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue],
         also: Callable[[SqlConnection], None],
     ) -> bool:
-        """Start a batch. `also` is done in the same commit: the ceiling's budget, the log."""
+        """Start a batch, in one commit with `also`: the ceiling's budget and the audit log."""
         fields = {"ceiling": ceiling, "confirmed_ms": now_ms}
         return await self._change(
             batch_id, ("cotado",), "executando", fields, jobs=jobs, event=also
@@ -265,7 +265,7 @@ class Batches(BatchesReading):
         fields: dict[str, object] = {"reason": None, "code": None, "message": None}
         if ceiling is not None:
             fields["ceiling"] = ceiling
-        # One of our own words: no value of anybody's is in this.
+        # A constant of ours, not input.
         only = "" if reason is None else f"reason = '{reason}'"
         return await self._change(
             batch_id, ("pausado",), "executando", fields, only=only, jobs=jobs, event=also
@@ -281,7 +281,7 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue] = (),
         event: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """Pause a batch. A pause by its user replaces one that would end by itself."""
+        """Pause a batch. A pause by its user replaces one that ends by itself (`fonte`)."""
         fields = {"reason": reason, "code": code, "message": message}
         states: tuple[BatchState, ...] = ("executando",)
         only = ""
@@ -297,13 +297,13 @@ class Batches(BatchesReading):
         jobs: Iterable[Enqueue],
         also: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """Stop a batch for good; rows under way end."""
+        """Stop a batch permanently; rows under way still finish."""
         states: tuple[BatchState, ...] = ("cotado", "executando", "pausado")
         fields = {"reason": None, "code": None, "message": None}
         return await self._change(batch_id, states, "encerrando", fields, jobs=jobs, event=also)
 
     async def expire(self, batch_id: str, now_ms: int) -> bool:
-        """Nobody confirmed it in time."""
+        """Expire a batch that was not confirmed in time."""
         return await self._change(batch_id, ("cotado",), "expirado", {"ended_ms": now_ms})
 
     async def end(
@@ -313,7 +313,7 @@ class Batches(BatchesReading):
         now_ms: int,
         also: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """End a batch, if no row is open any more."""
+        """End a batch, unless a row is still open."""
         before: BatchState = "executando" if state == "concluido" else "encerrando"
         return await self._change(
             batch_id,
@@ -328,7 +328,7 @@ class Batches(BatchesReading):
     # Running.
 
     async def reopen_lost(self, batch_id: str) -> int:
-        """Rows whose lookup died with its process can be asked again. Count."""
+        """Reopen some rows whose lookup died with its process. Return their number."""
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
@@ -343,15 +343,15 @@ class Batches(BatchesReading):
                 _moved(connection, batch_id, "em_andamento", "pendente", len(lost), held)
             return len(lost)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def cancel_rows(self, batch_id: str, now_ms: int) -> int:
-        """Cancel some of the rows that wait. Return their number; 0: none is left."""
+        """Cancel some of the open rows. Return their number; 0: none are left."""
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
                 gone = connection.execute(
-                    # Asked of the row itself too: it may be taken while this waits for it.
+                    # The state is checked twice: a row may be taken while this waits for its lock.
                     "UPDATE batch_row SET state = 'cancelada', settled_ms = ? WHERE batch_id = ?"
                     " AND state = 'pendente' AND line IN (SELECT line FROM batch_row"
                     " WHERE batch_id = ? AND state = 'pendente' ORDER BY line LIMIT ?) RETURNING 1",
@@ -360,23 +360,23 @@ class Batches(BatchesReading):
                 _moved(connection, batch_id, "pendente", "cancelada", len(gone))
             return len(gone)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
-    # Now and then.
+    # Retention.
 
     async def erase(
         self, batch_id: str, now_ms: int, also: Callable[[SqlConnection], None] | None = None
     ) -> bool:
-        """Erase the file and the answers of a batch; its numbers stay.
+        """Erase the file and the answers of a batch; its counts stay.
 
-        In short transactions. The first does `also` and enqueues a job that finishes the others if
-        this is cut short. A second call meanwhile helps, without doing `also` again.
-        False: it is not over, or does not exist.
+        Runs in short transactions. The first does `also` and enqueues a job that resumes the
+        erasure if it is cut short. A concurrent call does not do `also` again. False: the batch is
+        not over, or does not exist.
         """
         found = await self.batch(batch_id)
         if found is None or found.state not in OVER:
             return False
-        # First what rows are read by: from here on there are none of which anything is said.
+        # First the layout, without which rows are not readable.
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -390,12 +390,12 @@ class Batches(BatchesReading):
                 if also is not None and not begun:
                     also(connection)
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
         await self.erase_rest(batch_id, now_ms)
         return True
 
     async def erase_rest(self, batch_id: str, now_ms: int) -> None:
-        """Erase what `erase` left behind when it was cut short."""
+        """Finish an `erase` that was cut short."""
         while await self._some_rows_gone(batch_id):
             pass
         await self.forget_pieces(batch_id)
@@ -405,7 +405,7 @@ class Batches(BatchesReading):
         )
 
     async def purge_pieces(self, before_ms: int) -> int:
-        """Remove files that never became a batch. Count of pieces."""
+        """Remove files that never became a batch. Return the count of pieces."""
         rows = await self._all(
             "DELETE FROM batch_piece WHERE stored_ms < ? AND batch_id NOT IN"
             " (SELECT batch_id FROM batch WHERE state IN ('recebido', 'validando')) RETURNING 1",
@@ -413,7 +413,7 @@ class Batches(BatchesReading):
         )
         return len(rows)
 
-    # What they are made of.
+    # Building blocks.
 
     async def _some_rows_gone(self, batch_id: str) -> int:
         rows = await self._all(
@@ -435,7 +435,7 @@ class Batches(BatchesReading):
         forget_pieces: bool = False,
         event: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """Change the state, and what goes with it, in one commit. False: it has another state."""
+        """Change the state and its related rows in one commit. False: it has another state."""
         assert all(_may_become(before, state) or before == state for before in states)
         names = "".join(f", {name} = ?" for name in fields)
         marks = ", ".join("?" * len(states))
@@ -457,11 +457,11 @@ class Batches(BatchesReading):
                     event(connection)
             return True
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
 
 def _no_rows(connection: SqlConnection, batch_id: str) -> None:
-    """Count no rows of a batch any more: they go after this commit, some at a time."""
+    """Reset the counts of a batch whose rows are deleted after this commit, some at a time."""
     connection.execute(
         "UPDATE batch_count SET rows = 0, credits = 0 WHERE batch_id = ?", (batch_id,)
     )
@@ -469,14 +469,14 @@ def _no_rows(connection: SqlConnection, batch_id: str) -> None:
 
 
 def _row_values(row: NewRow) -> tuple[object, ...]:
-    """Return the values of `_NEW_ROW`; `astuple` would copy each, which takes longer."""
+    """Return the parameters of `_NEW_ROW`; `astuple` copies each, which takes longer."""
     return (
         row.line, row.state, row.ref, row.client, row.document, row.document_hash, row.same,
         row.least, row.greatest, int(row.at_hand), row.code, row.cells,
     )  # fmt: skip
 
 
-def _moved(  # noqa: PLR0917  # of which, from where to where, how much
+def _moved(  # noqa: PLR0917
     connection: SqlConnection,
     batch_id: str,
     old: RowState,
@@ -484,7 +484,7 @@ def _moved(  # noqa: PLR0917  # of which, from where to where, how much
     rows: int,
     credits: int = 0,
 ) -> None:
-    """Move rows from one state to another in the counts, and free the credits held for them."""
+    """Move rows from one state to another in the counts, and release the credits held for them."""
     if rows:
         connection.execute(_COUNT, (-rows, -credits, batch_id, old))
         connection.execute(_COUNT, (rows, 0, batch_id, new))

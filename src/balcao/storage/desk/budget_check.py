@@ -1,4 +1,4 @@
-"""Adding budgets up again: is what is said of their use what the entries say?"""
+"""Consistency check of budgets: recorded use against entries."""
 
 import json
 from collections import Counter
@@ -7,7 +7,7 @@ from typing import Any
 
 from balcao.storage.connection import SqlConnection
 
-# By how it is stored: there are few of these, whatever the number of entries.
+# Grouped by the stored list of budgets: few groups, whatever the number of entries.
 _SPENT = """
 SELECT budgets, CAST(sum(credits) AS BIGINT), count(*) FROM (
     SELECT budgets, -balance_change AS credits FROM ledger_entry
@@ -34,7 +34,7 @@ WHERE a.budgets <> (SELECT count(*) FROM budget AS b
 
 
 def check_budgets(connection: SqlConnection) -> tuple[Sequence[str], Sequence[str]]:
-    """Complaints, and what is no mistake but may surprise; on the snapshot of who asks."""
+    """Return complaints and remarks (correct but surprising facts), on the caller's snapshot."""
     complaints, remarks = list[str](), list[str]()
     spent, held, calls = Counter[Any](), Counter[Any](), Counter[Any]()
     for named, credits, count in _each(connection, _SPENT):
@@ -45,15 +45,17 @@ def check_budgets(connection: SqlConnection) -> tuple[Sequence[str], Sequence[st
         calls[named] += count
     known = set()
     uses: Any = connection.execute(_USES)
-    for budget_id, period, *said, number, credits_max, calls_max in uses:
+    for budget_id, period, *recorded, number, credits_max, calls_max in uses:
         named = (budget_id, period)
         known.add(named)
         found = [spent[named], held[named], calls[named]]
         what = f"orçamento {number} ({period or 'de uma vez'})"
-        if said != found:
-            complaints.append(f"{what}: gastos, retidos e consultas {said}; lançamentos {found}")
-        over = credits_max is not None and said[0] + said[1] > credits_max
-        if over or (calls_max is not None and said[2] > calls_max):
+        if recorded != found:
+            complaints.append(
+                f"{what}: gastos, retidos e consultas {recorded}; lançamentos {found}"
+            )
+        over = credits_max is not None and recorded[0] + recorded[1] > credits_max
+        if over or (calls_max is not None and recorded[2] > calls_max):
             if _was_changed(connection, number):
                 remarks.append(f"{what}: acima do teto, que foi reduzido depois")
             else:
@@ -66,7 +68,7 @@ def check_budgets(connection: SqlConnection) -> tuple[Sequence[str], Sequence[st
 
 
 def _was_changed(connection: SqlConnection, number: str) -> bool:
-    """Whether somebody gave it another ceiling: the only way to be above it."""
+    """Return whether its ceiling was changed, the only way to be above it."""
     details: Any = connection.execute(_CHANGES)
     return any(number in detail and "teto em" in detail for (detail,) in details)
 

@@ -1,8 +1,8 @@
-"""Budgets on any engine: made, changed, ended and read (ADR 0043).
+"""Budgets on any engine: creation, changes, end and queries (ADR 0043).
 
-What they decide is decided with the balance (`storage/batch.py`). Whoever changes one locks its
-account's row first, as whoever charges does: so a change is in force for the next commit on every
-node, and never between what a commit has read and what it writes.
+They are enforced together with the balance (`storage/batch.py`). A change locks its account's row
+first, as charges do: so it is in force for the next commit on every node, and never takes effect
+between a commit's reads and its writes.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -32,13 +32,13 @@ from balcao.core.faces import face_among
 from balcao.core.people import Action, Signature
 from balcao.storage.budgets import BUDGET_COLUMNS, EVENT_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.creating import Keep, keep_answer
-from balcao.storage.desk.office import deed, note
+from balcao.storage.desk.account_admin import signed_transaction, write_audit
+from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.engine import Engine
 
 _LOCK = "UPDATE account SET budgets = budgets WHERE account_id = ?"
 _BUDGETS = f"SELECT {', '.join(f'b.{name}' for name in BUDGET_COLUMNS)}"
-# With the use of the period that an instant is in.
+# With the use in the period of an instant.
 _NOW = (
     f"{_BUDGETS}, u.spent_credits, u.held_credits, u.calls, u.warned_percent FROM budget AS b"
     " LEFT JOIN budget_use AS u ON u.budget_id = b.budget_id AND u.period ="
@@ -70,7 +70,7 @@ _EVENTS = (
     f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
 )
-_TOLD = "SELECT event_id, kind FROM event WHERE event_id > ? ORDER BY event_id"
+_EVENTS_AFTER = "SELECT event_id, kind FROM event WHERE event_id > ? ORDER BY event_id"
 _LAST_EVENT = "SELECT coalesce(max(event_id), 0) FROM event"
 _COUNT = "SELECT CAST(coalesce(sum(budgets), 0) AS BIGINT) FROM account"
 _PURGE_EVENTS = (
@@ -82,7 +82,7 @@ PURGED_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class BudgetNow:
-    """A budget, and what there was of it in the period that it is in."""
+    """A budget with its use in the present period."""
 
     budget: Budget
     use: BudgetUse
@@ -90,19 +90,19 @@ class BudgetNow:
 
     @property
     def back_ms(self) -> int | None:
-        """When it begins anew. None: never."""
+        """When the period ends. None: never."""
         return back_ms(self.period)
 
 
 class Budgets:
-    """An account's budgets. What is signed is done in one commit with its entry in the log.
+    """The budgets of accounts. A signed change is one commit with its entry in the audit log.
 
-    Everything here raises `StorageFailed`. Reads are done in place.
+    All methods raise `StorageFailed`. Most reads are synchronous.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._in_turn = engine.in_turn
-        self._in_place = engine.here
+        self._run_in_writer = engine.run_in_writer
+        self._connection = engine.connection
 
     # Reading
 
@@ -115,10 +115,10 @@ class Budgets:
         after: int = 0,
         limit: int = 1_000,
     ) -> Sequence[BudgetNow]:
-        """Those that live, oldest first, in pages: `after` is the last one's own number seen."""
+        """Return a page of budgets in force, oldest first, whose `budget_id` is above `after`."""
         where, values = ("AND b.owner_kind = ? AND b.owner = ?", owner) if owner else ("", ())
         return _read(
-            self._in_place,
+            self._connection,
             account_id,
             now_ms,
             f"{where} AND b.budget_id > ? ORDER BY b.budget_id LIMIT ?",
@@ -126,12 +126,12 @@ class Budgets:
         )
 
     def one(self, account_id: int, number: str, now_ms: int) -> BudgetNow:
-        """One that lives. Raises `BudgetNotFound`, for another account's too."""
-        return find_budget(self._in_place, account_id, number, now_ms)
+        """Return a budget in force. Raises `BudgetNotFound`, also for another account's."""
+        return find_budget(self._connection, account_id, number, now_ms)
 
     def count(self) -> int:
-        """How many live, of all accounts."""
-        row: Any = self._in_place.execute(_COUNT).fetchone()
+        """Return the number of budgets in force, of all accounts."""
+        row: Any = self._connection.execute(_COUNT).fetchone()
         return int(row[0])
 
     def covering(
@@ -141,7 +141,7 @@ class Budgets:
         operation: str,
         now_ms: int,
     ) -> Sequence[BudgetNow]:
-        """Those that an operation would count against, in the order in which they are judged."""
+        """Return the budgets that an operation would count against, in order of their checks."""
         found: list[BudgetNow] = []
         for owner in owners:
             owned = self.of_account(account_id, now_ms, owner=owner)
@@ -149,21 +149,25 @@ class Budgets:
         return found
 
     def events(self, account_id: int, after: int, limit: int) -> Sequence[tuple[int, Happening]]:
-        """What happened, in the order of the commits, with its numbers; `after`: the last seen."""
-        rows: Any = self._in_place.execute(_EVENTS, (account_id, after, limit)).fetchall()
+        """Return events in the order of their commits, with their numbers, which are > `after`."""
+        rows: Any = self._connection.execute(_EVENTS, (account_id, after, limit)).fetchall()
         return [(number, Happening(*row)) for number, *row in rows]
 
     async def last_event(self) -> int:
-        """The number of what happened last, in any account; 0: nothing ever."""
-        ((last,),) = await self._in_turn(lambda here: here.execute(_LAST_EVENT).fetchall())
+        """Return the number of the last event of any account; 0: there was none."""
+        ((last,),) = await self._run_in_writer(
+            lambda connection: connection.execute(_LAST_EVENT).fetchall()
+        )
         return int(last)
 
-    async def told_after(self, event_id: int) -> Sequence[tuple[int, str]]:
-        """Numbers and kinds of what happened later, in any account, in their order.
+    async def events_after(self, event_id: int) -> Sequence[tuple[int, str]]:
+        """Return numbers and kinds of later events, of any account, in order of their numbers.
 
-        On PostgreSQL a lesser number may be committed after a greater one.
+        On PostgreSQL a lower number may be committed after a higher one.
         """
-        rows: Any = await self._in_turn(lambda here: here.execute(_TOLD, (event_id,)).fetchall())
+        rows: Any = await self._run_in_writer(
+            lambda connection: connection.execute(_EVENTS_AFTER, (event_id,)).fetchall()
+        )
         return [(int(number), kind) for number, kind in rows]
 
     # Changing
@@ -172,20 +176,20 @@ class Budgets:
         self,
         new: Budget,
         signed: Signature,
-        keep: Keep[Budget] = lambda made: None,
+        keep: MakeAnswer[Budget] = lambda made: None,
     ) -> Budget:
-        """Put a budget in force, and keep its answer. `new` has no `budget_id` yet.
+        """Create a budget and record the answer. `new` has no `budget_id` yet.
 
         Raises `BudgetsCrowded`, `InvalidParameter` (no such key), `StillRunning`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> Budget:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 made = make_budget(connection, new, signed)
-                keep_answer(connection, keep(made))
+                record_answer(connection, keep(made))
             return made
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def change(
         self,
@@ -195,14 +199,15 @@ class Budgets:
         signed: Signature,
         now_ms: int,
     ) -> BudgetNow:
-        """Give a budget that lives another form; what it was used for stays.
+        """Change a budget in force; its use stays.
 
-        Below its use nothing more passes. Where there is room again, its warnings begin anew.
-        Raises `BudgetNotFound`, `BudgetsCrowded`, `FormDone`, and what `edit` does.
+        A ceiling below the use refuses everything. If the use is below the warning threshold again,
+        warnings start again. Raises `BudgetNotFound`, `BudgetsCrowded`, `FormDone`, and the errors
+        of `edit`.
         """
 
         def work(connection: SqlConnection) -> BudgetNow:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 connection.execute(_LOCK, (account_id,))
                 before = find_budget(connection, account_id, number, now_ms)
                 after = edit(before.budget)
@@ -210,36 +215,36 @@ class Budgets:
                     _change(connection, before, after, signed, now_ms)
                 return find_budget(connection, account_id, number, now_ms)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def end(self, account_id: int, number: str, signed: Signature, now_ms: int) -> BudgetNow:
-        """Put a budget out of force for ever. Its last state. Raises `BudgetNotFound`, `FormDone`,
-        and `BudgetOfItsOwner` where a face key would have no daily ceiling (contract 16.4).
+        """End a budget permanently, and return its last state.
 
-        What counted against it goes on doing so, to the end of what is open.
+        Open holds still count against it. Raises `BudgetNotFound`, `FormDone`, and
+        `BudgetOfItsOwner` if a face key would have no daily ceiling (contract 16.4).
         """
 
         def work(connection: SqlConnection) -> BudgetNow:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 connection.execute(_LOCK, (account_id,))
                 last = find_budget(connection, account_id, number, now_ms)
                 _keep_of_face(connection, last.budget)
                 end_budget(connection, last.budget, signed, now_ms)
             return last
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def purge_events(self, before_ms: int) -> int:
-        """Forget some of what happened before that instant. Count."""
+        """Delete some events before an instant. Return the count."""
 
         def work(connection: SqlConnection) -> int:
             return len(connection.execute(_PURGE_EVENTS, (before_ms, PURGED_AT_ONCE)).fetchall())
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
 
 def make_budget(connection: SqlConnection, new: Budget, signed: Signature) -> Budget:
-    """Put a budget in force within a transaction: a batch's, too, in the one that confirms it.
+    """Create a budget within a transaction, such as the one that confirms a batch.
 
     Raises `BudgetsCrowded`, `InvalidParameter`.
     """
@@ -254,13 +259,13 @@ def make_budget(connection: SqlConnection, new: Budget, signed: Signature) -> Bu
     row: Any = connection.execute(_MAKE, _row(new)[1:]).fetchall()
     ((budget_id,),) = row
     made = msgspec.structs.replace(new, budget_id=budget_id)
-    said = "; ".join(f"{what} {value}" for what, value in _in_words(made))
-    _note(connection, signed, "budget.create", made, new.created_ms, said)
+    detail = "; ".join(f"{what} {value}" for what, value in _in_words(made))
+    _note(connection, signed, "budget.create", made, new.created_ms, detail)
     return made
 
 
 def end_budget(connection: SqlConnection, budget: Budget, signed: Signature, now_ms: int) -> None:
-    """Put a budget that lives out of force, within a transaction that locked its account."""
+    """End a budget in force, within a transaction that locked its account."""
     connection.execute(
         "UPDATE budget SET ended_ms = ? WHERE budget_id = ?", (now_ms, budget.budget_id)
     )
@@ -268,7 +273,7 @@ def end_budget(connection: SqlConnection, budget: Budget, signed: Signature, now
 
 
 def find_budget(connection: SqlConnection, account_id: int, number: str, now_ms: int) -> BudgetNow:
-    """One that lives. Raises `BudgetNotFound`, for another account's too."""
+    """Return a budget in force. Raises `BudgetNotFound`, also for another account's."""
     found = _read(connection, account_id, now_ms, "AND b.number = ?", (number,))
     if not found:
         raise BudgetNotFound
@@ -332,8 +337,10 @@ def _refuse_crowd(connection: SqlConnection, budget: Budget) -> None:
 
 
 def _keep_of_face(connection: SqlConnection, budget: Budget) -> None:
-    """Raises `BudgetOfItsOwner` where no other daily ceiling of all operations is left to a face
-    key in force: one stands in addresses, where many see it (contract 16.4)."""
+    """Raise `BudgetOfItsOwner` if a face key would be left without a daily ceiling for everything.
+
+    Such keys are part of addresses, which many people see (contract 16.4).
+    """
     if budget.owner_kind != "chave" or not _is_daily(budget):
         return
     row: Any = connection.execute(
@@ -352,7 +359,7 @@ def _is_daily(budget: Budget) -> bool:
 
 
 def _row(budget: Budget) -> list[Any]:
-    """In the order of `BUDGET_COLUMNS`."""
+    """Return a budget's values in the order of `BUDGET_COLUMNS`."""
     paths = budget.operations
     stored = None if paths is None else msgspec.json.encode(paths).decode()
     values = {**msgspec.structs.asdict(budget), "operations": stored}
@@ -376,7 +383,7 @@ _OWNER_WORDS = {"chave": "da chave", "lote": "do lote", "carteira": "da carteira
 _PERIOD_WORDS = {"uma_vez": "de uma vez", "dia": "por dia", "mes": "por mês"}
 
 
-def _note(  # noqa: PLR0917 - of one place
+def _note(  # noqa: PLR0917
     connection: SqlConnection,
     signed: Signature,
     action: Action,
@@ -384,13 +391,13 @@ def _note(  # noqa: PLR0917 - of one place
     now_ms: int,
     detail: str,
 ) -> None:
-    whose = f"{_OWNER_WORDS.get(budget.owner_kind, 'do cliente')} {budget.owner}"
-    note(
+    owner = f"{_OWNER_WORDS.get(budget.owner_kind, 'do cliente')} {budget.owner}"
+    write_audit(
         connection,
         signed,
         action,
         now_ms,
         account_id=budget.account_id,
-        target=f"orçamento {whose}, {_PERIOD_WORDS[budget.period]}",
+        target=f"orçamento {owner}, {_PERIOD_WORDS[budget.period]}",
         detail="; ".join(filter(None, (f"número {budget.number}", detail))),
     )

@@ -1,4 +1,4 @@
-"""Adding the books up again: does every balance equal its entries, every hold an operation?"""
+"""Consistency check of the books: balances against entries, holds against operations, and so on."""
 
 from collections.abc import Sequence
 
@@ -54,8 +54,8 @@ SELECT name FROM account
 WHERE plan <> 'pos_pago' AND balance_credits < held_credits
 """
 
-# A file that is being read has its rows counted as they come; one that is being erased has some
-# of them no more, nor anything that tells how it was understood.
+# Not for files that are being read or erased, whose rows and counts differ. One being erased has no
+# layout (`told`) any more.
 _BATCH_COUNTS = """
 SELECT c.batch_id, c.state, c.rows, c.credits FROM batch_count AS c JOIN batch AS b USING (batch_id)
 WHERE b.erased_ms IS NULL AND b.state NOT IN ('recebido', 'validando')
@@ -67,7 +67,7 @@ WHERE b.erased_ms IS NULL AND b.state NOT IN ('recebido', 'validando')
 LIMIT 20
 """
 
-# By the account: charged lookups are found so, and by no other way.
+# By account, the first column of the key of charged lookups.
 _BATCH_CHARGES = """
 SELECT r.batch_id, r.line FROM batch_row AS r JOIN batch AS b USING (batch_id)
 WHERE r.state = 'concluida' AND r.credits <>
@@ -89,9 +89,9 @@ WHERE b.confirmed_ms IS NOT NULL GROUP BY b.batch_id, b.account_id
 
 
 def check_books(connection: SqlConnection) -> LedgerCheck:
-    """Run every check on one snapshot, so that those who serve do not disturb it."""
+    """Run every check on one snapshot, undisturbed by processes that serve."""
     complaints: list[str] = []
-    with connection.one_moment():
+    with connection.snapshot():
         for name, balance, held, sum_balance, sum_held in connection.execute(_BALANCES):
             complaints.append(
                 f"conta {name}: saldo {balance} e retidos {held};"
@@ -121,7 +121,7 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
 
 
 def _check_batches(connection: SqlConnection) -> Sequence[str]:
-    """Compare each batch: sum of rows = sum of entries = use of the budget (ADR 0044)."""
+    """Check for each batch: sum of rows = sum of entries = use of the budget (ADR 0044)."""
     complaints = [
         f"lote {batch_id}: {rows} linhas {state} com {credits} créditos; elas somam outra coisa"
         for batch_id, state, rows, credits in connection.execute(_BATCH_COUNTS)

@@ -1,4 +1,4 @@
-"""Natural persons whose data is kept: finding it, and erasing it."""
+"""Search and erasure of stored data about a natural person."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -6,16 +6,16 @@ from typing import Any, TypeVar
 from balcao.core.data_subject import ERASED, DataSubject, Naming
 from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
-from balcao.storage.data_subjects import Held, HeldAnswer, HeldReceipt, HeldRequest, HeldRow
+from balcao.storage.data_subjects import HeldAnswer, HeldData, HeldReceipt, HeldRequest, HeldRow
+from balcao.storage.desk.account_admin import write_audit
 from balcao.storage.desk.batch_ceilings import forget_row
 from balcao.storage.desk.exports import StoredExports
-from balcao.storage.desk.office import note
 from balcao.storage.desk.receipts import leave_bytes
 from balcao.storage.engine import Engine
 
 T = TypeVar("T")
 
-# Rows changed in one commit: short enough for lookups to slip in between.
+# Rows changed in one commit: few enough that lookups are not delayed.
 ERASED_AT_ONCE = 500
 
 _REQUESTS = (
@@ -31,13 +31,14 @@ _RECEIPTS = (
 )
 _ANSWER = "SELECT account_id, request_id, key_digest, expires_ms FROM idempotency"
 _BODY = "SELECT body FROM idempotency WHERE account_id = ? AND key_digest = ? AND body IS NOT NULL"
-# An answer about a person under their own CPF. Its trace has the key; a charged lookup has none.
+# Answers to requests with the person's own CPF, by the key in their traces. Charged lookups have no
+# idempotency key.
 _ASKED_FOR = (
     f"{_ANSWER} WHERE length(body) > 0 AND (account_id, key_digest) IN"  # noqa: S608 - ours
     " (SELECT account_id, key_digest FROM trace WHERE document_hash = ? UNION ALL"
     " SELECT account_id, key_digest FROM certificate_trace WHERE document_hash = ?)"
 )
-# A request is in one of them; a charged lookup may become one that brought a certificate meanwhile.
+# A request is in one of these tables; a charged lookup may become a certificate trace meanwhile.
 _FORGET_REQUEST = (
     "UPDATE charged_lookup SET document = ?, person_hash = NULL, receipt_id = NULL"
     " WHERE account_id = ? AND request_id = ? AND person_hash IS NOT NULL",
@@ -46,7 +47,7 @@ _FORGET_REQUEST = (
     " WHERE account_id = ? AND request_id = ?",
 )
 _FORGET_RECEIPT = "DELETE FROM receipt WHERE receipt_id = ? RETURNING digest"
-# The fingerprint goes too: it is made of the question, and whoever tries all CPFs finds it.
+# The fingerprint too: it is a hash of the request, so that trying all CPFs would find it.
 _FORGET_ANSWER = (
     "UPDATE idempotency SET body = ?, fingerprint = ''"
     " WHERE account_id = ? AND key_digest = ? AND request_id = ? AND state = 'finished'"
@@ -64,22 +65,22 @@ _ERASURES = "SELECT count(*) FROM audit_entry WHERE action = 'subject.erase'"
 
 
 class DataSubjects:
-    """What the desk holds about natural persons. Everything here raises `StorageFailed`.
+    """The desk's data about natural persons. All methods raise `StorageFailed`.
 
-    The ledger is no part of this: it never knew them. `forget`: remember no receipt as recorded,
-    for another process erased some.
+    The ledger has no such data. `forget` clears the desk's cache of recorded receipts, because
+    another process has erased some.
     """
 
     def __init__(self, engine: Engine, forget: Callable[[], None]) -> None:
-        self._apart = engine.apart
-        self._in_turn = engine.in_turn
+        self._open_reader = engine.open_reader
+        self._run_in_writer = engine.run_in_writer
         self._exports = StoredExports(engine)
         self.forget = forget
 
-    def held(self, person: DataSubject) -> Held:
-        """All of it. Reads every trace and every recorded answer: seconds for a million."""
-        with self._apart() as reading:
-            return Held(
+    def held(self, person: DataSubject) -> HeldData:
+        """Find all data. Reads every trace and every recorded answer: seconds for a million."""
+        with self._open_reader() as reading:
+            return HeldData(
                 [
                     HeldRequest(*row)
                     for row in _rows(reading, _REQUESTS, *[person.document_hash] * 3)
@@ -90,62 +91,62 @@ class DataSubjects:
                 [HeldRow(*row) for row in _rows(reading, _BATCH_ROWS, person.document_hash)],
             )
 
-    async def erase(self, person: DataSubject, now_ms: int) -> tuple[Held, Sequence[str]]:
-        """Remove it, in short strokes: what there was, and digests of its receipts.
+    async def erase(self, person: DataSubject, now_ms: int) -> tuple[HeldData, Sequence[str]]:
+        """Erase all data in short commits; return what was found, and digests of its receipts.
 
-        Receipts' records go, and with each the job to delete its bytes is left. Requests' details
-        stay without the document, recorded answers as empty ones, which are not sent again; so
-        every statement still adds up. Files that were made of the details go, whoever's.
+        Receipts' records are deleted, with jobs for their bytes. Requests' details stay without
+        the document, and recorded answers stay as empty ones, which are never replayed; so every
+        statement still adds up. Exports of all users are deleted, since they contain details.
         """
         held = self.held(person)
         await self._exports.erase()
         for part in _pieces(held.answers):
-            wanted = [(b"", one.account_id, one.key_digest, one.request_id) for one in part]
-            await self._in_turn(_each(_FORGET_ANSWER, wanted))
+            values = [(b"", one.account_id, one.key_digest, one.request_id) for one in part]
+            await self._run_in_writer(_each(_FORGET_ANSWER, values))
         digests: set[str] = set()
         for some in _pieces(held.receipts):
-            digests.update(await self._in_turn(_forget(some, now_ms)))
+            digests.update(await self._run_in_writer(_forget(some, now_ms)))
         await self.forget_rows(held.rows)
-        # Last: they are how the answers are found, should this be cut short.
+        # Last, because the answers are found by them if this is cut short and repeated.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
             for sql in _FORGET_REQUEST:
-                await self._in_turn(_each(sql, marks))
-        # And those that were asked for meanwhile.
+                await self._run_in_writer(_each(sql, marks))
+        # Exports that were requested meanwhile.
         await self._exports.erase()
         self.forget()
         return held, sorted(digests)
 
     async def forget_rows(self, rows: Sequence[HeldRow]) -> None:
-        """Rows of batches say nothing any more, and those that are open are asked no more."""
+        """Erase the personal data of rows of batches, and cancel open ones."""
         for some in _pieces(rows):
-            await self._in_turn(_forget_rows(some))
+            await self._run_in_writer(_forget_rows(some))
 
     async def forget_answers(self, rows: Sequence[HeldRow]) -> None:
-        """What came of rows of batches goes; what they asked stays."""
+        """Erase the answers of rows of batches; their input stays."""
         for some in _pieces(rows):
             places = [(one.batch_id, one.line) for one in some]
-            await self._in_turn(_each(_FORGET_ROWS_ANSWER, places))
+            await self._run_in_writer(_each(_FORGET_ROWS_ANSWER, places))
 
     async def forget_titles(self, batches: Sequence[str]) -> None:
-        """What somebody called these batches goes."""
-        await self._in_turn(_each(_FORGET_TITLE, [(batch_id,) for batch_id in batches]))
+        """Erase the names of batches."""
+        await self._run_in_writer(_each(_FORGET_TITLE, [(batch_id,) for batch_id in batches]))
 
     async def scrub(self) -> None:
-        """Take what was erased out of the files too, as far as the engine can.
+        """Remove erased content from the database's files, as far as the engine can.
 
-        Others go on writing. Fails while somebody reads older rows for long: do it again.
+        Does not block writers. Fails while a long read is open, and can be repeated.
         """
-        await self._in_turn(lambda connection: connection.scrub())
+        await self._run_in_writer(lambda connection: connection.scrub())
 
     async def log_erasure(
         self, person: DataSubject, detail: str, signed: Signature, now_ms: int
     ) -> None:
-        """Enter it into the audit log, under a mark by which only this installation knows whom."""
+        """Log an erasure, under a mark of the person that only this installation can compute."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
-                note(
+                write_audit(
                     connection,
                     signed,
                     "subject.erase",
@@ -155,11 +156,11 @@ class DataSubjects:
                     detail=detail,
                 )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def erasures(self) -> int:
-        """How many entries about erasures the audit log has; whoever sees it grow forgets."""
-        ((count,),) = await self._in_turn(lambda connection: _rows(connection, _ERASURES))
+        """Return the number of erasures in the audit log, for processes that have to `forget`."""
+        ((count,),) = await self._run_in_writer(lambda connection: _rows(connection, _ERASURES))
         return int(count)
 
 
@@ -173,8 +174,8 @@ def _rows(connection: SqlConnection, sql: str, *values: object) -> list[Any]:
 
 
 def _answers(reading: SqlConnection, person: DataSubject) -> Sequence[HeldAnswer]:
-    """Those under the person's own CPF, those that name them, as a company's partner or in what
-    was sought, and what else was recorded with one of these.
+    """Return recorded answers to requests with the person's CPF, answers that name the person, and
+    other answers recorded for one of those requests.
     """
     rows = _rows(reading, _ASKED_FOR, *[person.document_hash] * 2)
     rows += _naming(reading, Naming(person.cpf))
@@ -185,7 +186,7 @@ def _answers(reading: SqlConnection, person: DataSubject) -> Sequence[HeldAnswer
 
 
 def _naming(reading: SqlConnection, naming: Naming) -> Iterator[Any]:
-    """One after the other, of those in which the database finds what all that name them have."""
+    """Yield answers that name a person; the database preselects them by substrings."""
     found = reading.contains.format(column="body")
     for row in _rows(reading, f"{_ANSWER} WHERE {found} AND {found}", *naming.groups):
         for (body,) in _rows(reading, _BODY, row[0], row[2]):
@@ -194,7 +195,7 @@ def _naming(reading: SqlConnection, naming: Naming) -> Iterator[Any]:
 
 
 def _each(sql: str, values: Sequence[Sequence[object]]) -> Callable[[SqlConnection], None]:
-    """The same for each, in one commit."""
+    """Return work that runs a statement for each of these values, in one commit."""
 
     def work(connection: SqlConnection) -> None:
         with connection.transaction():
@@ -205,7 +206,7 @@ def _each(sql: str, values: Sequence[Sequence[object]]) -> Callable[[SqlConnecti
 
 
 def _forget_rows(rows: Sequence[HeldRow]) -> Callable[[SqlConnection], None]:
-    """What rows of batches say and were answered; those that are open are asked no more."""
+    """Return work that erases the personal data of rows of batches, and cancels open ones."""
 
     def work(connection: SqlConnection) -> None:
         with connection.transaction():
@@ -216,7 +217,9 @@ def _forget_rows(rows: Sequence[HeldRow]) -> Callable[[SqlConnection], None]:
 
 
 def _forget(receipts: Sequence[HeldReceipt], now_ms: int) -> Callable[[SqlConnection], set[str]]:
-    """Receipts' records, and in the same commit the jobs to delete their bytes: the digests."""
+    """Return work that deletes receipts' records, enqueues jobs for their bytes, and returns their
+    digests.
+    """
 
     def work(connection: SqlConnection) -> set[str]:
         with connection.transaction():

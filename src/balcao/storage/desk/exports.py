@@ -1,7 +1,6 @@
-"""Files that take long to write, on any engine: asked for, written by a job, kept for some days.
+"""Files that take long to write, on any engine: requested, written by a job, kept for some days.
 
-One of each person: who asks for another one gives up the first. What a job has written of a file
-that was given up meanwhile goes nowhere.
+One per user: a new request replaces the former file. Pieces of a replaced file are not stored.
 """
 
 import zlib
@@ -27,10 +26,10 @@ _PIECE = (
     " WHERE export_id = ? AND number = ?"
 )
 _KEEP = "INSERT INTO export_piece (export_id, attempt, number, content) VALUES (?, ?, ?, ?)"
-# Locks the file's row: who gives it up comes before, or finds the piece.
+# Locks the file's row, so that a deletion comes before it, or deletes the new piece too.
 _WANTED = "UPDATE export SET rows = rows WHERE export_id = ? RETURNING 1"
 _FINISH = "UPDATE export SET rows = ?, size_bytes = ?, attempt = ? WHERE export_id = ? RETURNING 1"
-# In this order they go: a piece that comes meanwhile is found by the second.
+# In the order of deletion: the second one finds pieces that are stored meanwhile.
 _TABLES = ("export", "export_piece")
 _OLD = "SELECT export_id FROM export WHERE created_ms < ?"
 
@@ -44,25 +43,25 @@ class StoredExport:
     user_id: int
     form: ExportForm
     name: str
-    wanted: str  # JSON, by whoever writes it
+    wanted: str  # the request, JSON, for the job
     rows: int
-    size_bytes: int | None  # of the file
+    size_bytes: int | None
     created_ms: int
 
 
 def packed(content: bytes) -> bytes:
-    """A piece as it is stored: a tenth of a table of texts."""
+    """Return a piece compressed for storage, to about a tenth for tables of text."""
     return zlib.compress(content, 1)
 
 
 class StoredExports:
-    """The files of one desk. Everything here raises `StorageFailed`."""
+    """The exports of one desk. All methods raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def begin(self, new: StoredExport) -> None:
-        """Ask for a file; the person's former one is gone."""
+        """Request a file, replacing the user's former one."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -80,37 +79,34 @@ class StoredExports:
                 )  # fmt: skip
                 enqueue(connection, [Enqueue(EXPORT, new.export_id, new.created_ms)])
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
     async def find(self, export_id: str) -> StoredExport | None:
-        """One file. None: it was given up, or is gone."""
+        """Return a file. None: it was replaced or purged."""
         rows = await self._run(_ONE, export_id)
         return StoredExport(*rows[0]) if rows else None
 
     async def of_user(self, account_id: int, user_id: int) -> StoredExport | None:
-        """The file of this person, ready or not."""
+        """Return the file of a user, ready or not."""
         rows = await self._run(_OF_USER, account_id, user_id)
         return StoredExport(*rows[0]) if rows else None
 
-    async def tell(self, export_id: str, rows: int) -> None:
-        """How far it is."""
+    async def report_progress(self, export_id: str, rows: int) -> None:
+        """Store the number of rows written so far."""
         await self._write("UPDATE export SET rows = ? WHERE export_id = ?", rows, export_id)
 
     async def keep(self, export_id: str, attempt: str, number: int, content: bytes) -> None:
-        """One piece of what an attempt writes, `packed`; they are counted from 0.
-
-        Of a file that was given up nothing is kept.
-        """
+        """Store a `packed` piece of an attempt, numbered from 0; nothing if the file is gone."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
                 if connection.execute(_WANTED, (export_id,)).fetchall():
                     connection.execute(_KEEP, (export_id, attempt, number, content))
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
     async def finish(self, export_id: str, attempt: str, rows: int, size_bytes: int) -> None:
-        """It is ready: what this attempt has kept. What others have kept goes."""
+        """Mark the file as ready with the pieces of this attempt; delete those of others."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -121,13 +117,13 @@ class StoredExports:
                     (export_id, attempt if known else ""),
                 )
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
     def pieces(self, export_id: str) -> Iterator[bytes]:
-        """Its content, one piece after another. In whatever thread."""
+        """Yield the content piece by piece. In any thread."""
         number = 0
         while True:
-            with self._engine.apart() as reading:
+            with self._engine.open_reader() as reading:
                 row = reading.execute(_PIECE, (export_id, number)).fetchone()
             if row is None:
                 return
@@ -135,7 +131,7 @@ class StoredExports:
             number += 1
 
     async def purge(self, before_ms: int) -> int:
-        """Remove those that were asked for before this instant. Count."""
+        """Delete files requested before an instant. Return the count."""
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
@@ -144,20 +140,20 @@ class StoredExports:
                     _remove(connection, export_id)
             return len(old)
 
-        return await self._engine.in_turn(work)
+        return await self._engine.run_in_writer(work)
 
     async def erase(self) -> None:
-        """All of them, ready or not: somebody was erased who may be named in one."""
+        """Delete all files, ready or not: they may name a person whose data is being erased."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
                 for table in _TABLES:
                     connection.execute(f"DELETE FROM {table}")  # noqa: S608
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
     async def _run(self, sql: str, *values: object) -> list[Any]:
-        return await self._engine.in_turn(
+        return await self._engine.run_in_writer(
             lambda connection: connection.execute(sql, values).fetchall()
         )
 
@@ -165,7 +161,7 @@ class StoredExports:
         def work(connection: SqlConnection) -> None:
             connection.execute(sql, values)
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
 
 def _remove(connection: SqlConnection, export_id: str) -> None:

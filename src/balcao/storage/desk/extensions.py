@@ -7,7 +7,7 @@ from balcao.core.extensions import Extension
 from balcao.core.people import Action, Signature
 from balcao.core.writing import day
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.office import deed, note
+from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.engine import Engine
 
 _COLUMNS = "subject, uf, issued_from, issued_to, until_day, days, act"
@@ -26,27 +26,27 @@ _REMOVE = (
 
 
 class Extensions:
-    """Acts are added and removed; none is changed."""
+    """The acts, which are added and removed but never changed."""
 
     def __init__(self, engine: Engine) -> None:
-        self._in_place = engine.here
-        self._apart = engine.apart
-        self._in_turn = engine.in_turn
+        self._connection = engine.connection
+        self._open_reader = engine.open_reader
+        self._run_in_writer = engine.run_in_writer
 
     def all(self) -> Sequence[Extension]:
-        """Every act, those of the latest certificates first."""
-        return _all(self._in_place)
+        """Return all acts, those of the latest certificates first."""
+        return _all(self._connection)
 
-    def all_apart(self) -> Sequence[Extension]:
-        """The same in whatever thread."""
-        with self._apart() as connection:
+    def all_in_thread(self) -> Sequence[Extension]:
+        """Return the same as `all`, callable in any thread."""
+        with self._open_reader() as connection:
             return _all(connection)
 
     async def add(self, new: Extension, signed: Signature, now_ms: int) -> int:
-        """Its number. Raises `FormDone`."""
+        """Add an act and return its number. Raises `FormDone`."""
 
         def work(connection: SqlConnection) -> int:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 row: Any = connection.execute(
                     _ADD,
                     (
@@ -64,13 +64,16 @@ class Extensions:
                 _note(connection, "extension.add", new, signed, now_ms, number=number)
                 return int(number)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def remove(self, extension_id: int, signed: Signature, now_ms: int) -> Extension:
-        """What was removed; the log keeps what it said. Raises `LookupError`, `FormDone`."""
+        """Remove an act and return it; the log keeps its content.
+
+        Raises `LookupError`, `FormDone`.
+        """
 
         def work(connection: SqlConnection) -> Extension:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 row: Any = connection.execute(
                     _REMOVE,
                     (extension_id,),
@@ -81,7 +84,7 @@ class Extensions:
                 _note(connection, "extension.remove", gone, signed, now_ms, number=extension_id)
                 return gone
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
 
 def _all(connection: SqlConnection) -> Sequence[Extension]:
@@ -99,7 +102,7 @@ def _note(
     number: int,
 ) -> None:
     until = f"por {extension.days} dias" if extension.days else f"até {day(extension.until_day)}"
-    note(
+    write_audit(
         connection,
         signed,
         action,

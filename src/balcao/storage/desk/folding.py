@@ -1,7 +1,7 @@
-"""Folding what was charged into the daily totals, behind the ledger (ADR 0050).
+"""Folding of charges into the daily totals, some time after they are made (ADR 0050).
 
-A stroke is one commit under the lock on the account's row, which whoever charges takes too: so what
-is charged later knows how far the fold has come, and takes its day back if it is for a day before.
+Each step is one commit under the lock on the account's row, which charges take too: so a later
+charge knows up to where the totals go, and resets them if it is for an earlier day.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from balcao.storage.desk.totals import (
     FOLDED,
     NO_DAY,
     PARTS,
-    DailyTotalsReading,
+    TotalsQueries,
     hours_of,
 )
 from balcao.storage.engine import Engine
@@ -24,7 +24,7 @@ from balcao.storage.totals import Fingerprint
 
 # Charges that one commit folds: some milliseconds in which no lookup is written.
 FOLDED_AT_ONCE = 2_000
-# Days whose details are taken out in one stroke, each in a commit of its own.
+# Days whose details are removed in one call, each in a commit of its own.
 COARSENED_AT_ONCE = 20
 _ROWS_PER_STATEMENT = 64
 
@@ -32,11 +32,11 @@ _COLUMNS = (
     "account_id", "part", "day", "value", "operation", "key_id", "user_id", "origin", "rule",
     "requests", "credits",
 )  # fmt: skip
-# As whoever charges locks it: what comes later knows how far we got.
+# The lock that charges take, too.
 _LOCK = "UPDATE account SET folded_ms = folded_ms WHERE account_id = ? RETURNING folded_ms"
 _SET = "UPDATE account SET folded_ms = ? WHERE account_id = ?"
 _UNFOLD = "DELETE FROM daily_total WHERE account_id = ? AND day >= ?"
-# Where a stroke ends: before the charge that would be one too many.
+# The end of a step: before the charge that would be one too many.
 _ENTRY_TOO_MANY = (
     "SELECT at_ms FROM ledger_entry WHERE account_id = ? AND at_ms >= ? AND at_ms < ?"
     " ORDER BY at_ms LIMIT 1 OFFSET ?"
@@ -51,8 +51,8 @@ _LEFT = (
     " AND kind IN ('charge', 'post'))"
     " OR EXISTS (SELECT 1 FROM charged_lookup WHERE account_id = ? AND request_id >= ?)"
 )
-# Charged lookups whose numbers are in the totals but whose instants are not: their entries would
-# be added again.
+# Charged lookups that are in the totals by their number, but not by their instant: as entries they
+# would be added again.
 _ACROSS = (
     "SELECT 1 FROM charged_lookup WHERE account_id = ? AND request_id >= ? AND request_id < ?"
     " AND opened_ms >= ? LIMIT 1"
@@ -72,44 +72,44 @@ _OF_DAY = (
 )
 
 
-class DailyTotals(DailyTotalsReading):
-    """The totals of a desk. Whatever writes raises `StorageFailed`."""
+class DailyTotals(TotalsQueries):
+    """The totals of a desk. Methods that write raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__(engine.apart)
+        super().__init__(engine.open_reader)
         self._engine = engine
-        # Of each account of which all was folded, its balance and how far: while both stay, nothing
-        # was charged, and nobody took the totals back.
+        # Balance and `folded_ms` of accounts without unfolded charges: while both stay the same,
+        # there was no charge and no reset.
         self._quiet: dict[int, tuple[int, int]] = {}
 
     async def fold(self, until_ms: int) -> int:
-        """Fold what was charged before this instant: of each account some.
+        """Fold charges before an instant, some of each account.
 
-        Count of charges, at least 1 while there is something left; 0: nothing is.
+        Returns the count of charges, at least 1 while any are left; 0: none are.
         """
         folded = 0
-        for account_id, balance, done_ms in await self._engine.in_turn(_standings):
+        for account_id, balance, done_ms in await self._engine.run_in_writer(_standings):
             if done_ms >= until_ms or self._quiet.get(account_id) == (balance, done_ms):
                 continue
 
-            def work(connection: SqlConnection, account_id: int = account_id) -> _Stroke:
+            def work(connection: SqlConnection, account_id: int = account_id) -> _Step:
                 with connection.transaction():
                     return _fold(connection, account_id, until_ms)
 
-            stroke = await self._engine.in_turn(work)
-            folded += stroke.charges
-            if stroke.rests:
-                self._quiet[account_id] = stroke.balance_credits, stroke.folded_ms
+            step = await self._engine.run_in_writer(work)
+            folded += step.charges
+            if step.rests:
+                self._quiet[account_id] = step.balance_credits, step.folded_ms
         return folded
 
     async def coarsen(self, before: date) -> int:
-        """Take who asked, and for which UF, out of some days before this one. Count of days.
+        """Remove users and UFs from some days before this one. Return the count of days.
 
-        A day a commit: nobody waits for all of them, and no commit locks a second account.
+        One commit per day, so that none takes long or locks a second account.
         """
-        wanted = (before.isoformat(), COARSENED_AT_ONCE)
-        days: Sequence[Any] = await self._engine.in_turn(
-            lambda connection: connection.execute(_WITH_DETAILS, wanted).fetchall()
+        values = (before.isoformat(), COARSENED_AT_ONCE)
+        days: Sequence[Any] = await self._engine.run_in_writer(
+            lambda connection: connection.execute(_WITH_DETAILS, values).fetchall()
         )
         for account_id, day in days:
 
@@ -121,20 +121,20 @@ class DailyTotals(DailyTotalsReading):
                     for part in PARTS:
                         _coarsen(connection, account_id, day, part)
 
-            await self._engine.in_turn(work)
+            await self._engine.run_in_writer(work)
         return len(days)
 
     async def seal(self, account_id: int, month: str, found: Fingerprint) -> None:
-        """Keep a month's fingerprint, so that it need not be made again."""
+        """Store a month's fingerprint, so that it is not computed again."""
         values = (account_id, month, found.entries, found.digest)
 
         def work(connection: SqlConnection) -> None:
             connection.execute(_SEAL, values)
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
-    async def begin_anew(self, account_id: int) -> None:
-        """Forget an account's totals: they are made again from the ledger."""
+    async def reset(self, account_id: int) -> None:
+        """Delete an account's totals, to be folded again from the ledger."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -142,20 +142,20 @@ class DailyTotals(DailyTotalsReading):
                 connection.execute(_UNFOLD, (account_id, NO_DAY))
                 connection.execute(_SET, (0, account_id))
 
-        await self._engine.in_turn(work)
+        await self._engine.run_in_writer(work)
 
 
 def before_charged_lookups_go(connection: SqlConnection, account_id: int, before_ms: int) -> None:
     """Prepare the totals for charged lookups that become entries, which are grouped by instant.
 
-    In the transaction in which they go. Where the fold has rested since between the number of one
-    and its instant, those days are folded again (ADR 0062).
+    Within the transaction that converts them. If `folded_ms` lies between the number and the
+    instant of one, those days are folded again (ADR 0062).
     """
     ((folded_ms, _),) = connection.execute(FOLDED, (account_id,)).fetchall()
     if not 0 < folded_ms < before_ms:
-        return  # all that goes is on one side
+        return  # all of them are on one side of it
     ((folded_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
-    # As far back as a charged lookup of this instant may be numbered, which may be the day before.
+    # The earliest number of a charged lookup of this instant, which may be of the day before.
     since_ms = folded_ms - NUMBERED_BEFORE_MS_MAX
     numbered = (account_id, least_number(since_ms), least_number(folded_ms), folded_ms)
     if connection.execute(_ACROSS, numbered).fetchall():
@@ -165,9 +165,9 @@ def before_charged_lookups_go(connection: SqlConnection, account_id: int, before
 
 
 @dataclass(frozen=True, slots=True)
-class _Stroke:
+class _Step:
     charges: int
-    rests: bool  # nothing is left of this account, not even what is too young
+    rests: bool  # the account has no unfolded charges, not even recent ones
     balance_credits: int
     folded_ms: int
 
@@ -178,13 +178,13 @@ def _standings(connection: SqlConnection) -> Sequence[Any]:
     ).fetchall()
 
 
-def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
-    """One stroke, in a transaction: from where the last one ended."""
+def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Step:
+    """Fold one step, from `folded_ms` on, within a transaction."""
     ((begins_ms,),) = connection.execute(_LOCK, (account_id,)).fetchall()
     ((_, balance),) = connection.execute(FOLDED, (account_id,)).fetchall()
     if begins_ms >= until_ms:
-        return _Stroke(0, False, balance, begins_ms)
-    ends_ms = _end_of_stroke(connection, account_id, begins_ms, until_ms)
+        return _Step(0, False, balance, begins_ms)
+    ends_ms = _end_of_step(connection, account_id, begins_ms, until_ms)
     sums: dict[tuple[Any, ...], list[int]] = {}
     charges = 0
     for hour, operation, key, user, origin, rule, uf, client, requests, credits in hours_of(
@@ -193,15 +193,15 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
         day = civil_day_text(hour * HOUR_MS)
         whole = (operation, key, user, origin, rule)
         alone = ("", 0, 0, origin, "")
-        for part, value, told in (
+        for part, value, columns in (
             ("all", "", whole),
             ("uf", uf, whole),
             ("client", client, whole),
             ("uf_alone", uf, alone),
             ("client_alone", client, alone),
         ):
-            what = (account_id, part, day, value, *told)
-            both = sums.setdefault(what, [0, 0])
+            group = (account_id, part, day, value, *columns)
+            both = sums.setdefault(group, [0, 0])
             both[0] += requests
             both[1] += credits
         charges += requests
@@ -211,27 +211,25 @@ def _fold(connection: SqlConnection, account_id: int, until_ms: int) -> _Stroke:
     left = (account_id, until_ms, account_id, least_number(until_ms))
     rests = ends_ms == until_ms and not connection.execute(_LEFT, left).fetchall()
     if not charges and ends_ms < until_ms:
-        # Holds alone: nothing to add up, and nothing to look at again.
+        # Only holds: nothing to add up.
         connection.execute(_SET, (ends_ms, account_id))
-        return _Stroke(1, False, balance, ends_ms)
-    return _Stroke(charges, rests, balance, ends_ms if charges else begins_ms)
+        return _Step(1, False, balance, ends_ms)
+    return _Step(charges, rests, balance, ends_ms if charges else begins_ms)
 
 
-def _end_of_stroke(
-    connection: SqlConnection, account_id: int, begins_ms: int, until_ms: int
-) -> int:
+def _end_of_step(connection: SqlConnection, account_id: int, begins_ms: int, until_ms: int) -> int:
     ranged = (account_id, begins_ms, until_ms, FOLDED_AT_ONCE)
     numbered = (account_id, least_number(begins_ms), least_number(until_ms), FOLDED_AT_ONCE)
     entries = connection.execute(_ENTRY_TOO_MANY, ranged).fetchall()
     charged_lookups = connection.execute(_CHARGED_LOOKUP_TOO_MANY, numbered).fetchall()
     ends = [at_ms for (at_ms,) in entries] + [made_ms(number) for (number,) in charged_lookups]
-    # So many within one millisecond: a longer stroke.
+    # At least one millisecond, however many charges it has.
     return int(max(min([until_ms, *ends]), begins_ms + 1))
 
 
 def _add(connection: SqlConnection, sums: dict[tuple[Any, ...], list[int]]) -> None:
-    # In the order of the key: pages are written once.
-    rows = [(*what, *both) for what, both in sorted(sums.items())]
+    # In the order of the key, so that pages are written once.
+    rows = [(*group, *both) for group, both in sorted(sums.items())]
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         some = rows[start : start + _ROWS_PER_STATEMENT]
         marks = ", ".join(["(" + ", ".join("?" * len(_COLUMNS)) + ")"] * len(some))

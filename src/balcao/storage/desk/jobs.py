@@ -1,7 +1,7 @@
-"""Jobs on any engine: what a commit left to be done, by whom it was taken, what became of it.
+"""Durable jobs on any engine: enqueued by a commit, claimed under a lease, finished or failed.
 
-A job has a lease while somebody is at it. Who dies, or is cut off for so long, loses it, and
-another one begins anew: so whatever is done twice must be the same as done once.
+A process that dies or is cut off for as long as its lease loses the job, and another one starts it
+again: so jobs must be idempotent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,21 +13,21 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.engine import Engine
 
 COLUMNS = ("kind", "about", "state", "due_ms", "attempts", "causes", "changed_ms")
-# One that is open is not entered twice: whoever is at it learns that it was asked for again, and
-# one that waits for a later instant does so no longer. One that was given up begins anew.
-ASKED_AGAIN = (
+# An open job is not inserted twice: `causes` makes a running one run again, and a waiting one gets
+# the earlier due time. A failed one starts again.
+ON_CONFLICT = (
     "ON CONFLICT (kind, about) WHERE state <> 'done' DO UPDATE SET causes = job.causes + 1,"
     " due_ms = CASE WHEN job.state = 'failed' OR job.state = 'waiting'"
     " AND excluded.due_ms < job.due_ms THEN excluded.due_ms ELSE job.due_ms END,"
     " attempts = CASE job.state WHEN 'failed' THEN 0 ELSE job.attempts END,"
     " state = CASE job.state WHEN 'failed' THEN 'waiting' ELSE job.state END"
 )
-INTERRUPTED = "interrupted"  # in the place of an error's class: every attempt died
+INTERRUPTED = "interrupted"  # in place of an error's class: every attempt died
 PURGED_AT_ONCE = 1_000
 
 _ENQUEUE = (
     f"INSERT INTO job ({', '.join(COLUMNS)})"  # noqa: S608 - columns of ours
-    f" VALUES (?, ?, ?, ?, ?, ?, ?) {ASKED_AGAIN}"
+    f" VALUES (?, ?, ?, ?, ?, ?, ?) {ON_CONFLICT}"
 )
 _GIVE_UP = (
     "UPDATE job SET state = 'failed', owner = NULL, error = ?, changed_ms = ?"
@@ -40,7 +40,7 @@ _CLAIM = (
     " changed_ms = ? WHERE job_id IN (SELECT job_id FROM due)"
     " RETURNING job_id, about, attempts, causes"
 )
-# Of each account its smallest: a queue of one account's must not hide the others'.
+# The smallest jobs of each account, so that a long queue of one does not hide the others.
 _DUE = (
     "SELECT job_id, about, account_id, file_bytes, due_ms FROM"
     " (SELECT j.job_id, j.about, coalesce(b.account_id, 0) AS account_id,"
@@ -77,15 +77,15 @@ _PURGE = (
     "DELETE FROM job WHERE job_id IN (SELECT job_id FROM job WHERE state IN ('done', 'failed')"
     " AND changed_ms < CASE state WHEN 'done' THEN ? ELSE ? END LIMIT ?) RETURNING 1"
 )
-STANDING = (
+COUNTS = (
     "SELECT kind, state, count(*), min(due_ms), min(error) FROM job WHERE state <> 'done'"
     " GROUP BY kind, state ORDER BY kind, state"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
-    """A job that is ours for as long as the lease lasts."""
+class ClaimedJob:
+    """A job claimed by this process until its lease ends."""
 
     job_id: int
     about: str
@@ -95,7 +95,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class DueJob:
-    """A job about a batch that may be taken now, and whose turn it would be."""
+    """A job about a batch that is due."""
 
     job_id: int
     about: str
@@ -116,28 +116,28 @@ class JobCount:
 
 
 def row_of(job: Enqueue) -> tuple[Any, ...]:
-    """A job as it is entered (`COLUMNS`)."""
+    """Return a new job as a row of `COLUMNS`."""
     return (job.kind, job.about, "waiting", job.at_ms, 0, 1, job.at_ms)
 
 
 def enqueue(connection: SqlConnection, jobs: Iterable[Enqueue]) -> None:
-    """Enter jobs within the transaction of their cause."""
+    """Insert jobs within the transaction of their cause."""
     for job in jobs:
         connection.execute(_ENQUEUE, row_of(job))
 
 
 class Jobs:
-    """The jobs of one desk. Everything here raises `StorageFailed`."""
+    """The jobs of one desk. All methods raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
-        self._in_turn = engine.in_turn
+        self._run_in_writer = engine.run_in_writer
 
-    async def claim(  # noqa: PLR0917  # of a kind, who, when, for how long, how many, how often
+    async def claim(  # noqa: PLR0917
         self, kind: str, owner: str, now_ms: int, until_ms: int, limit: int, attempts_max: int
-    ) -> Sequence[Claimed]:
-        """Take some that are due, those whose lease has run out included, the oldest first.
+    ) -> Sequence[ClaimedJob]:
+        """Claim some due jobs, oldest first, including those whose lease has expired.
 
-        Of the latter, those whose every attempt died are given up: they may be what kills us.
+        A job whose attempts all died is set to failed: it may be what kills the process.
         """
 
         def work(connection: SqlConnection) -> list[Any]:
@@ -147,12 +147,12 @@ class Jobs:
                 sql, (kind, now_ms, limit, owner, until_ms, now_ms)
             ).fetchall()
 
-        return [Claimed(*row) for row in await self._in_turn(work)]
+        return [ClaimedJob(*row) for row in await self._run_in_writer(work)]
 
     async def due(self, kind: str, now_ms: int, attempts_max: int) -> Sequence[DueJob]:
-        """Return jobs about batches that may be taken, some of each account.
+        """Return due jobs about batches, some of each account.
 
-        Those whose every attempt died are given up first.
+        Jobs whose attempts all died are set to failed first.
         """
 
         def work(connection: SqlConnection) -> list[Any]:
@@ -160,55 +160,55 @@ class Jobs:
             values = (kind, now_ms, _DUE_OF_ACCOUNT, _DUE_MAX)
             return connection.execute(_DUE, values).fetchall()
 
-        return [DueJob(*row) for row in await self._in_turn(work)]
+        return [DueJob(*row) for row in await self._run_in_writer(work)]
 
-    async def take(self, job_id: int, owner: str, now_ms: int, until_ms: int) -> Claimed | None:
-        """Take one that is due. None: somebody else has it by now."""
+    async def take(self, job_id: int, owner: str, now_ms: int, until_ms: int) -> ClaimedJob | None:
+        """Claim one due job. None: another process has it by now."""
         rows = await self._run(_TAKE, owner, until_ms, now_ms, job_id, now_ms)
-        return Claimed(*rows[0]) if rows else None
+        return ClaimedJob(*rows[0]) if rows else None
 
     async def renew(self, owner: str, until_ms: int) -> int:
-        """Keep what is this owner's for longer. Count."""
+        """Extend the leases of an owner. Return the count."""
         return len(await self._run(_RENEW, until_ms, owner))
 
     async def finish(
-        self, job: Claimed, owner: str, now_ms: int, again_ms: int | None = None
+        self, job: ClaimedJob, owner: str, now_ms: int, again_ms: int | None = None
     ) -> None:
-        """It is done, or goes on then; once more now, if it was asked for again meanwhile.
+        """Mark a job as done, or as due again at `again_ms`; at once if enqueued again meanwhile.
 
-        Nothing, if it was lost.
+        Does nothing if the lease was lost.
         """
         state, due_ms = ("done", now_ms) if again_ms is None else ("waiting", again_ms)
         values = (job.causes, state, job.causes, due_ms, now_ms, now_ms, job.job_id, owner)
         await self._run(_FINISH, *values)
 
     async def fail(
-        self, job: Claimed, owner: str, error: str, now_ms: int, again_ms: int | None
+        self, job: ClaimedJob, owner: str, error: str, now_ms: int, again_ms: int | None
     ) -> None:
-        """It went wrong, and is due again then; None: it is given up."""
+        """Record an error: the job is due again at `again_ms`; None: it has failed for good."""
         state = "failed" if again_ms is None else "waiting"
         due_ms = now_ms if again_ms is None else again_ms
         await self._run(_FAIL, state, due_ms, error, now_ms, job.job_id, owner)
 
     async def release(self, owner: str, now_ms: int) -> None:
-        """Let others have what is this owner's; as if it had not been begun."""
+        """Return an owner's jobs to the queue, as if they had not been started."""
         await self._run(_RELEASE, now_ms, owner)
 
     async def retry(self, now_ms: int) -> int:
-        """Begin anew what was given up. Count."""
+        """Queue all failed jobs again. Return the count."""
         return len(await self._run(_RETRY, now_ms))
 
     async def purge(self, done_before_ms: int, failed_before_ms: int) -> int:
-        """Remove some that were done, or given up, before those instants. Count; 0: none left."""
+        """Delete some jobs done, or failed, before these instants. Return the count."""
         return len(await self._run(_PURGE, done_before_ms, failed_before_ms, PURGED_AT_ONCE))
 
-    async def standing(self) -> Sequence[JobCount]:
-        """How many there are of which kind and state, those that are done excepted."""
-        return [JobCount(*row) for row in await self._run(STANDING)]
+    async def counts(self) -> Sequence[JobCount]:
+        """Return the number of jobs by kind and state, except done ones."""
+        return [JobCount(*row) for row in await self._run(COUNTS)]
 
     async def _run(self, sql: str, *values: object) -> list[Any]:
         def work(connection: SqlConnection) -> list[Any]:
             rows = connection.execute(sql, values)
-            return rows.fetchall() if "RETURNING" in sql or sql is STANDING else []
+            return rows.fetchall() if "RETURNING" in sql or sql is COUNTS else []
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)

@@ -1,6 +1,6 @@
-"""People: users, their sessions and links, the terms of accounts, what is remembered of requests.
+"""Users, their sessions and links, the terms of accounts, and retention of requests' details.
 
-Everything here is written in the writer's turn, each call in one commit.
+Everything is written in the writer's thread, each call in one commit.
 """
 
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from balcao.core.access import Account
 from balcao.core.errors import LastOperator
 from balcao.core.people import ROLE_WORDS, Action, LinkPurpose, Role, Signature, User
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk import office, users
+from balcao.storage.desk import account_admin, users
+from balcao.storage.desk.account_admin import signed_transaction
 from balcao.storage.desk.folding import before_charged_lookups_go
-from balcao.storage.desk.office import deed
-from balcao.storage.desk.people_reading import PeopleReading, find_link, find_user
-from balcao.storage.desk.reading import find_account
+from balcao.storage.desk.people_queries import PeopleQueries, find_link, find_user
+from balcao.storage.desk.queries import find_account
 from balcao.storage.engine import Engine
 from balcao.storage.people import NewUser, Terms
 
@@ -38,12 +38,12 @@ _PURGES = (
 )
 
 
-# Numbers of requests grow with time, so an account's oldest trace is its first one: an index by
-# age would cost every request more than the rest of its trace, to find what runs out once.
+# Request numbers grow with time, so an account's oldest trace is its first one. An index by age
+# would cost every request more than the rest of its trace.
 _WITH_OLD_TRACES = (
     "SELECT account_id FROM account WHERE (SELECT opened_ms FROM {table} AS t"
     " WHERE t.account_id = account.account_id ORDER BY request_id LIMIT 1) < ?"
-    # Deleting charged lookups touches their accounts: in the order in which batches do.
+    # Deleting charged lookups locks their accounts: in the same order as batches do.
     " ORDER BY account_id"
 )
 _OLD_TRACES = (
@@ -53,43 +53,42 @@ _OLD_TRACES = (
 )
 
 
-class People(PeopleReading):
-    """Users, sessions, one-time links, the audit log, and what is remembered of requests.
+class People(PeopleQueries):
+    """Users, sessions, one-time links, the audit log, and details of requests.
 
-    What is signed is done in one commit with its entry in the audit log. What changes nothing
-    (suspending somebody who is suspended) is not logged. Everything that is written here is durable
-    when it returns, and raises `StorageFailed` when it cannot be. Sessions and links are known by
-    the digests of their tokens only.
+    A signed action is one commit with its entry in the audit log. An action without effect (such as
+    suspending a suspended user) is not logged. Changes are durable when a method returns;
+    otherwise it raises `StorageFailed`. Only digests of tokens of sessions and links are stored.
     """
 
     def __init__(self, engine: Engine, forget_callers: Callable[[], None]) -> None:
-        super().__init__(engine.here, engine.apart)
+        super().__init__(engine.connection, engine.open_reader)
         self._engine = engine
-        self._in_turn = engine.in_turn
+        self._run_in_writer = engine.run_in_writer
         self._forget_callers = forget_callers
 
     # Users.
 
     async def add_user(self, new: NewUser, signed: Signature, now_ms: int) -> User:
-        """Let somebody in, still without a password. Raises `EmailTaken`, `FormDone`."""
+        """Create a user, without a password yet. Raises `EmailTaken`, `FormDone`."""
 
         def work(connection: SqlConnection) -> User:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 return users.add(connection, new, signed, now_ms)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def change_user(
         self, user_id: int, name: str, role: Role, signed: Signature, now_ms: int
     ) -> None:
-        """Another name or role; an operator stays one and nobody becomes one.
+        """Change a user's name or role, though never from or to `operator`.
 
-        Sessions that are open have the new role at once. Raises `LookupError` (also for such a
+        Open sessions have the new role at once. Raises `LookupError` (also for such a change of
         role), `FormDone`.
         """
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = users.existing(connection, user_id)
                 if (role == "operator") != (user.role == "operator"):
                     raise LookupError(user_id)
@@ -107,18 +106,18 @@ class People(PeopleReading):
                     connection, signed, "user.change", now_ms, user=user, detail="; ".join(changed)
                 )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def suspend_user(
         self, user_id: int, suspended: bool, signed: Signature, now_ms: int
     ) -> None:
-        """Keep somebody out (their sessions and links end), or let them in again.
+        """Suspend a user, which ends their sessions and links, or lift the suspension.
 
-        Raises `LookupError`, `FormDone`, and `LastOperator` rather than lock everybody out.
+        Raises `LookupError`, `FormDone`, and `LastOperator` if no operator could sign in any more.
         """
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = users.existing(connection, user_id)
                 if suspended == (user.suspended_ms is not None):
                     return
@@ -135,31 +134,34 @@ class People(PeopleReading):
                 action: Action = "user.suspend" if suspended else "user.resume"
                 users.log(connection, signed, action, now_ms, user=user)
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def set_password(
         self, user_id: int, password_hash: str, signed: Signature, now_ms: int
     ) -> None:
-        """Set it; all sessions and links of this user end. Raises `LookupError`, `FormDone`."""
+        """Set a password, which ends the user's sessions and links.
+
+        Raises `LookupError`, `FormDone`.
+        """
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = users.existing(connection, user_id)
                 users.set_password(connection, user, password_hash)
                 users.log(
                     connection, signed, "user.password", now_ms, user=user, detail="senha alterada"
                 )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def rehash_password(
         self, user_id: int, password_hash: str, *, replaces: str, now_ms: int
     ) -> None:
-        """The same password under newer parameters: nothing ends, nothing is logged.
+        """Store the same password hashed with newer parameters; ends and logs nothing.
 
-        Nothing happens when the hash is no longer `replaces`: another password was set meanwhile.
+        Does nothing if the hash is no longer `replaces`: another password was set meanwhile.
         """
-        await self._in_turn(
+        await self._run_in_writer(
             lambda connection: connection.execute(
                 "UPDATE person SET password_hash = ? WHERE user_id = ? AND password_hash = ?"
                 " RETURNING 1",
@@ -173,20 +175,20 @@ class People(PeopleReading):
         """Turn the second factor on, or off (None). Raises `LookupError`, `FormDone`."""
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = users.existing(connection, user_id)
-                # The last step stays: codes go by the time, whatever the secret.
+                # The last used step stays: steps depend on the time, not on the secret.
                 connection.execute(
                     "UPDATE person SET totp_secret = ? WHERE user_id = ?", (sealed, user_id)
                 )
-                said = "segundo fator desligado" if sealed is None else "segundo fator ligado"
-                users.log(connection, signed, "user.totp", now_ms, user=user, detail=said)
+                detail = "segundo fator desligado" if sealed is None else "segundo fator ligado"
+                users.log(connection, signed, "user.totp", now_ms, user=user, detail=detail)
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def use_totp_step(self, user_id: int, step: int) -> bool:
-        """Take a time step. False: it, or a later one, was taken before."""
-        taken = await self._in_turn(
+        """Mark a time step as used. False: it, or a later one, was used before."""
+        taken = await self._run_in_writer(
             lambda connection: connection.execute(
                 "UPDATE person SET totp_step = ? WHERE user_id = ? AND totp_step < ? RETURNING 1",
                 (step, user_id, step),
@@ -204,14 +206,14 @@ class People(PeopleReading):
         now_ms: int,
         browser: str | None = None,
     ) -> None:
-        """Remember a browser that signed in. An operator's sign-in is a deed for the log.
+        """Store a new session. The sign-in of an operator is logged.
 
-        `browser`: in words, for its owner. Somebody who was suspended meanwhile is not let in, and
-        the token stays unknown. Raises `LookupError`, `FormDone`.
+        `browser`: a description for the user. Does nothing if the user was suspended meanwhile.
+        Raises `LookupError`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = users.existing(connection, user_id)
                 if user.suspended_ms is not None:
                     return
@@ -220,10 +222,10 @@ class People(PeopleReading):
                 if user.role == "operator":
                     users.log(connection, signed, "user.sign_in", now_ms, user=user)
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def touch_session(self, session_id: int, now_ms: int) -> None:
-        """It was used (told about once a minute)."""
+        """Record that a session was used. Called about once a minute."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
@@ -235,19 +237,19 @@ class People(PeopleReading):
                 for (user_id,) in used:
                     connection.execute(_SEEN, (now_ms, user_id, now_ms))
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def close_session(self, token_digest: bytes) -> None:
-        """Sign out. Fine if there is none."""
-        await self._in_turn(
+        """End a session, if there is one."""
+        await self._run_in_writer(
             lambda connection: connection.execute(
                 "DELETE FROM web_session WHERE token_digest = ? RETURNING 1", (token_digest,)
             ).fetchall()
         )
 
     async def close_other_sessions(self, user_id: int, token_digest: bytes) -> int:
-        """Sign this user out everywhere else. Count."""
-        closed = await self._in_turn(
+        """End all other sessions of a user. Return the count."""
+        closed = await self._run_in_writer(
             lambda connection: connection.execute(
                 "DELETE FROM web_session WHERE user_id = ? AND token_digest <> ? RETURNING 1",
                 (user_id, token_digest),
@@ -256,8 +258,8 @@ class People(PeopleReading):
         return len(closed)
 
     async def close_one_session(self, user_id: int, session_id: int) -> bool:
-        """Sign this user out of one browser. False: it is none of theirs, or was closed."""
-        closed = await self._in_turn(
+        """End one session of a user. False: it is not theirs, or has ended."""
+        closed = await self._run_in_writer(
             lambda connection: connection.execute(
                 "DELETE FROM web_session WHERE user_id = ? AND session_id = ? RETURNING 1",
                 (user_id, session_id),
@@ -277,13 +279,13 @@ class People(PeopleReading):
         now_ms: int,
         expires_ms: int,
     ) -> None:
-        """Remember a link; earlier ones for the same purpose and user are void.
+        """Store a link; earlier ones for the same purpose and user are void.
 
         Raises `FormDone`, `LookupError` for an unknown user.
         """
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = None if user_id is None else users.existing(connection, user_id)
                 connection.execute(
                     "DELETE FROM one_time_link"
@@ -304,27 +306,27 @@ class People(PeopleReading):
                     detail="link para definir a senha",
                 )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def note_sign_in_link(self, user_id: int, signed: Signature, now_ms: int) -> None:
-        """Enter into the log that a link to sign in was made. Raises `LookupError`, `FormDone`."""
+        """Log that a sign-in link was made. Raises `LookupError`, `FormDone`."""
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 user = users.existing(connection, user_id)
                 users.log(
                     connection, signed, "user.link", now_ms, user=user, detail="link para entrar"
                 )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def claim_link(
         self, token_digest: bytes, password_hash: str, now_ms: int, operator: NewUser | None = None
     ) -> User | None:
-        """Use it, once: set the password of its user, or make the first operator.
+        """Use a link, once: set the password of its user, or create the first operator.
 
-        All in one commit; the user's sessions end. None: it is not good any more. Raises
-        `EmailTaken`; then the link stays good.
+        In one commit; the user's sessions end. None: the link is not valid any more. Raises
+        `EmailTaken`; then the link stays valid.
         """
 
         def work(connection: SqlConnection) -> User | None:
@@ -352,44 +354,44 @@ class People(PeopleReading):
                 )
                 return find_user(connection, user.user_id)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
-    # The office.
+    # Accounts.
 
     async def change_account(
         self, account_id: int, terms: Terms, signed: Signature, now_ms: int
     ) -> Account:
-        """Another plan, other features. In force everywhere within a second.
+        """Change an account's terms; in force everywhere within a second.
 
         Raises `TermsRefused` (a prepaid plan with debts, a ceiling below what is spent),
         `LookupError`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> Account:
-            office.change_account(connection, account_id, terms, now_ms, signed)
+            account_admin.change_account(connection, account_id, terms, now_ms, signed)
             return find_account(connection, account_id)
 
-        account = await self._in_turn(work)
+        account = await self._run_in_writer(work)
         self._forget_callers()
         return account
 
     async def suspend_account(
         self, account_id: int, suspended: bool, signed: Signature, now_ms: int
     ) -> Account:
-        """Refuse its keys and its users' lookups, or accept them again; within a second.
+        """Suspend an account, so that its lookups are refused, or resume it; within a second.
 
         Raises `LookupError`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> Account:
-            office.suspend_account(connection, account_id, suspended, now_ms, signed)
+            account_admin.suspend_account(connection, account_id, suspended, now_ms, signed)
             return find_account(connection, account_id)
 
-        account = await self._in_turn(work)
+        account = await self._run_in_writer(work)
         self._forget_callers()
         return account
 
-    # What has run out.
+    # Retention.
 
     async def purge_people(
         self,
@@ -398,11 +400,10 @@ class People(PeopleReading):
         oldest_session_ms: int,
         oldest_certificate_ms: int,
     ) -> int:
-        """Remove some of what has run out: sessions, links, traces. Count; 0: none left.
+        """Remove some expired sessions, links and traces. Return the count; 0: none are left.
 
-        Sessions unused since before `oldest_session_ms`, traces of requests before
-        `oldest_trace_ms`, those that brought a certificate before `oldest_certificate_ms`; the
-        oldest first.
+        Sessions unused since `oldest_session_ms`, traces before `oldest_trace_ms`, and traces with
+        a certificate before `oldest_certificate_ms`; oldest first.
         """
         before = (oldest_session_ms, now_ms)
         oldest = {
@@ -425,9 +426,9 @@ class People(PeopleReading):
                         if table == "charged_lookup":
                             before_charged_lookups_go(connection, account_id, before_ms)
                         left = PURGED_AT_ONCE - gone
-                        wanted = (account_id, account_id, left, before_ms)
-                        gone += len(connection.execute(remove, wanted).fetchall())
+                        values = (account_id, account_id, left, before_ms)
+                        gone += len(connection.execute(remove, values).fetchall())
             return gone
 
         months = await self._engine.drop_traces(oldest_trace_ms)
-        return months + await self._in_turn(work)
+        return months + await self._run_in_writer(work)

@@ -9,14 +9,14 @@ from typing import Final
 
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
-# All of it, to stand after FROM.
+# All movements, for use after FROM.
 LEDGER: Final = (
     "(SELECT account_id, at_ms, month, kind, balance_change, held_change, request_id"
     " FROM ledger_entry UNION ALL"
     " SELECT account_id, opened_ms, month, 'charge', -credits, 0, request_id FROM charged_lookup)"
 )
 
-# An account's in a period, likewise. `number` is an entry's, in the order of which they were made.
+# An account's movements in a period, likewise. `number` is that of an entry, in their order.
 PERIOD: Final = (
     "(SELECT entry_id AS number, at_ms, kind, balance_change, request_id, key_id, operation, rule,"
     " origin, reason, client, reference"
@@ -29,7 +29,7 @@ PERIOD: Final = (
 
 
 def in_period(account_id: int, from_ms: int, to_ms: int) -> Sequence[object]:
-    """The values of `PERIOD`, for [from, to)."""
+    """Return the parameters of `PERIOD` for [from, to)."""
     return (
         *(account_id, from_ms, to_ms, account_id),
         least_number(from_ms - NUMBERED_BEFORE_MS_MAX),

@@ -21,20 +21,20 @@ _REMOVE_OTHERS = "DELETE FROM receipt_mark WHERE mark <> ?"
 
 
 class ReceiptMarks:
-    """Table of the marks. Every method raises `StorageFailed`."""
+    """The desk's marks. All methods raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
-        self._in_turn = engine.in_turn
+        self._run_in_writer = engine.run_in_writer
 
     async def all(self) -> Sequence[DeskMark]:
         """Return the marks that the desk has committed, the oldest first."""
-        return await self._in_turn(marks_in)
+        return await self._run_in_writer(marks_in)
 
     async def next(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark | None:
-        """Commit the mark that the store is to get. None: the desk may not change the store's.
+        """Commit and return the next mark of the store. None: the desk may not change the store.
 
-        `drawn`: a new random name; also that of the installation, if it has none yet. A mark that
-        the store has not got yet is given out again, so that there are few however long it is away.
+        `drawn`: a new random name, also of the installation if it has none yet. A mark that has not
+        reached the store is returned again, so that their number is bounded while it is away.
         """
 
         def work(connection: SqlConnection) -> StoreMark | None:
@@ -52,12 +52,12 @@ class ReceiptMarks:
                     connection.execute(_ADD, (newest.mark, newest.installation, newest.at_ms))
                 return _for_store(newest, issued_in(connection))
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def take_over(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark:
-        """Make the store this desk's, with numbers after all that may be lost.
+        """Make the store this desk's, and return its next mark.
 
-        Returns the mark that the store is to get.
+        Numbers continue after all that a restore may have lost.
         """
 
         def work(connection: SqlConnection) -> StoreMark:
@@ -69,11 +69,11 @@ class ReceiptMarks:
                 least = least_numbers(in_store, issued)
                 for table, number in least.items():
                     connection.skip_numbers(table, NUMBERED[table], number)
-                # Whoever restores once more before a minute is over loses none of these either.
+                # Covers a further restore before the next renewal of the mark.
                 reached = {table: number - 1 for table, number in least.items()}
                 return _for_store(mark, reached)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
 
 def marks_in(connection: SqlConnection) -> Sequence[DeskMark]:
@@ -82,7 +82,7 @@ def marks_in(connection: SqlConnection) -> Sequence[DeskMark]:
 
 
 def issued_in(connection: SqlConnection) -> Mapping[str, int]:
-    """Return the greatest number of each kind that was issued or skipped."""
+    """Return the greatest number of each table that was issued or skipped."""
     floors: dict[str, int] = {
         name: least - 1
         for name, least in connection.execute("SELECT numbered, least FROM number_floor").fetchall()
@@ -96,7 +96,7 @@ def issued_in(connection: SqlConnection) -> Mapping[str, int]:
 
 
 def _following(known: Sequence[DeskMark], drawn: str, now_ms: int) -> DeskMark:
-    """Return a mark later than all known ones, also where a clock was ahead."""
+    """Return a mark later than all known ones, even if a clock was ahead."""
     if not known:
         return DeskMark(drawn, drawn, now_ms)
     return DeskMark(drawn, known[-1].installation, max(now_ms, known[-1].at_ms + 1))

@@ -1,4 +1,4 @@
-"""Receipts' records on any engine: purging them, and leaving it to be done that their bytes go."""
+"""Deletion of receipts' records on any engine, and of their bytes by a job."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ _PURGE = (
 
 
 def purge(connection: SqlConnection, before_ms: int, limit: int, now_ms: int) -> Sequence[str]:
-    """Remove old rows: their numbers."""
+    """Delete old records and return their numbers."""
     with connection.transaction():
         gone = connection.execute(_PURGE, (before_ms, limit)).fetchall()
         leave_bytes(connection, (digest for _, digest in gone), now_ms)
@@ -23,5 +23,5 @@ def purge(connection: SqlConnection, before_ms: int, limit: int, now_ms: int) ->
 
 
 def leave_bytes(connection: SqlConnection, digests: Iterable[str], now_ms: int) -> None:
-    """Have the bytes deleted that records named which go in this transaction."""
+    """Enqueue jobs that delete the bytes of records deleted in this transaction."""
     enqueue(connection, [Enqueue(DELETE_BYTES, one, now_ms) for one in sorted(set(digests))])

@@ -1,4 +1,4 @@
-"""Rows of what every request asks, as both engines' `queries.sql` select them."""
+"""Records made of rows of both engines' `queries.sql`: callers, attempts, restrictions of keys."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from balcao.core.idempotency import Attempt, Recorded
 
 
 def caller_of(row: Any) -> Caller:
-    """Who calls, from the row of `caller`."""
+    """Return the caller of a row of `caller`."""
     account, key, plan, mode, certificates, optin, expires_ms, per_minute, per_day, *door = row
     return Caller(
         account,
@@ -28,7 +28,7 @@ def caller_of(row: Any) -> Caller:
 def door_of(
     networks: Any, operations: Any, client_required: Any, administers: Any
 ) -> KeyDoor | None:
-    """What a key may be used for, from its columns in the order of `door_row`."""
+    """Return a key's restrictions from its columns, in the order of `door_row`."""
     if networks is None and operations is None and not client_required and not administers:
         return None
     return KeyDoor(
@@ -40,7 +40,7 @@ def door_of(
 
 
 def door_row(door: KeyDoor | None) -> tuple[str | None, str | None, int, int]:
-    """A door as it is stored: `networks, operations, client_required, administers`."""
+    """Return the stored form: `networks, operations, client_required, administers`."""
     door = door or OPEN
     return (
         _json(door.networks).decode() if door.networks else None,
@@ -55,7 +55,7 @@ _json = msgspec.json.Encoder().encode
 
 
 def attempt_of(row: Any) -> Attempt:
-    """What is recorded under an idempotency key, from the row of `earlier`."""
+    """Return the attempt under an idempotency key from a row of `earlier`."""
     fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms = row
     recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
     return Attempt(fingerprint, state, recorded, bound_ms, expires_ms)

@@ -1,7 +1,6 @@
-"""Seats on any engine: an operator's places in accounts, and which of them a browser wears.
+"""Seats on any engine: operators' roles in accounts, and the one that a session acts in.
 
-Contract 7.6. A seat that is taken away is worn nowhere any more, from the next page on: the
-schema sees to it.
+Contract 7.6. When a seat is removed, the schema removes it from all sessions at once.
 """
 
 from collections.abc import Sequence
@@ -10,10 +9,10 @@ from typing import Any
 from balcao.core.people import ROLE_WORDS, Seat, SeatRole, Signature
 from balcao.core.questions import Mode
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.office import deed, note
+from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.engine import Engine
 
-# Of `seat AS t`.
+# In queries with `seat AS t`.
 SEAT_COLUMNS = "t.seat_id, t.user_id, t.account_id, t.role, t.given_ms"
 _SEATS = f"SELECT {SEAT_COLUMNS} FROM seat AS t"  # noqa: S608 - columns of ours
 _PLACES = (
@@ -24,35 +23,35 @@ _PLACES = (
 
 
 class Seats:
-    """Given and taken away by operators, taken away by an account's managers, too."""
+    """The seats of a desk. Operators give and remove them; managers of an account remove them."""
 
     def __init__(self, engine: Engine) -> None:
-        self._in_place = engine.here
-        self._in_turn = engine.in_turn
+        self._connection = engine.connection
+        self._run_in_writer = engine.run_in_writer
 
     def of(self, user_id: int) -> Sequence[Seat]:
-        """Those that a person holds, the oldest first."""
-        return _found(self._in_place, "t.user_id = ?", user_id)
+        """Return the seats of a user, oldest first."""
+        return _found(self._connection, "t.user_id = ?", user_id)
 
     def places_of(self, user_id: int) -> Sequence[tuple[Seat, str, Mode]]:
-        """The same, with the name and the mode of each one's account: for every page."""
-        rows: Any = self._in_place.execute(_PLACES, (user_id,)).fetchall()
+        """Return the seats of a user with the name and mode of each account. Runs for each page."""
+        rows: Any = self._connection.execute(_PLACES, (user_id,)).fetchall()
         return [(Seat(*seat), name, mode) for *seat, name, mode in rows]
 
     def within(self, account_id: int) -> Sequence[Seat]:
-        """Those in an account, the oldest first."""
-        return _found(self._in_place, "t.account_id = ?", account_id)
+        """Return the seats in an account, oldest first."""
+        return _found(self._connection, "t.account_id = ?", account_id)
 
     async def give(
         self, user_id: int, account_id: int, role: SeatRole, signed: Signature, now_ms: int
     ) -> Seat:
-        """A seat, or another role in the one that there is.
+        """Give a user a seat, or change the role of the existing one.
 
-        Raises `LookupError` for who is no operator and for an unknown account, and `FormDone`.
+        Raises `FormDone`, and `LookupError` if the user is no operator or the account is unknown.
         """
 
         def work(connection: SqlConnection) -> Seat:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 known = "SELECT 1 FROM person WHERE user_id = ? AND role = 'operator'"
                 account = "SELECT 1 FROM account WHERE account_id = ?"
                 if not (
@@ -73,7 +72,7 @@ class Seats:
                     connection.execute(
                         "UPDATE seat SET role = ? WHERE seat_id = ?", (role, before.seat_id)
                     )
-                note(
+                write_audit(
                     connection,
                     signed,
                     "seat.give" if before is None else "seat.change",
@@ -86,18 +85,18 @@ class Seats:
                 assert given is not None
                 return given
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def take(self, user_id: int, account_id: int, signed: Signature, now_ms: int) -> None:
-        """Take a seat away; fine if there is none. Raises `FormDone`."""
+        """Remove a seat, if there is one. Raises `FormDone`."""
 
         def work(connection: SqlConnection) -> None:
-            with deed(connection, signed):
+            with signed_transaction(connection, signed):
                 seat = _one(connection, user_id, account_id)
                 if seat is None:
                     return
                 connection.execute("DELETE FROM seat WHERE seat_id = ?", (seat.seat_id,))
-                note(
+                write_audit(
                     connection,
                     signed,
                     "seat.take",
@@ -107,12 +106,12 @@ class Seats:
                     detail=f"papel {ROLE_WORDS[seat.role]}",
                 )
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
-    async def wear(self, session_id: int, user_id: int, account_id: int | None) -> bool:
-        """Act in this browser by one's seat in an account, or as an operator again (None).
+    async def act_in(self, session_id: int, user_id: int, account_id: int | None) -> bool:
+        """Make a session act in the user's seat in an account, or as an operator again (None).
 
-        False: there is no such seat; then nothing changed.
+        False: there is no such seat, and nothing changed.
         """
 
         def work(connection: SqlConnection) -> bool:
@@ -127,11 +126,11 @@ class Seats:
                 ).fetchall()
                 return bool(changed)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
 
 def seat_of(row: Sequence[Any]) -> Seat | None:
-    """A seat from `SEAT_COLUMNS`; None where they are empty."""
+    """Return the seat of a row of `SEAT_COLUMNS`; None if they are NULL."""
     return None if row[0] is None else Seat(*row)
 
 

@@ -1,10 +1,9 @@
-"""Daily totals of what accounts were charged, read with what is not yet in them.
+"""Daily totals of accounts' charges, read together with charges that are not folded yet.
 
-An account's `folded_ms` parts what is in the totals from what is added up from the ledger: entries
-by their instant, charged lookups by the time of their request number, which is their order on disk,
-so that neither is read in full (ADR 0062). Both are read at one moment, and
-`folded_ms` moves in the commit that folds: so what is read is the ledger's, to the credit, wherever
-the fold stands (ADR 0050).
+Charges before an account's `folded_ms` are in the totals; later ones are summed from the ledger:
+entries by instant, charged lookups by the time in their request number, which is their order on
+disk (ADR 0062). Both are read in one snapshot, and `folded_ms` advances in the commit that folds:
+so the result always equals the ledger, however far the folding is (ADR 0050).
 """
 
 import hashlib
@@ -14,7 +13,7 @@ from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 from balcao.core.calendar import HOUR_MS, civil_day, civil_day_text, day_starts_ms
-from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.contract import ConsumptionRow, LedgerEntry
 from balcao.storage.desk.periods import PERIOD, in_period
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
@@ -24,7 +23,7 @@ from balcao.storage.totals import (
     Fingerprint,
     PeriodBooks,
     Total,
-    TotalsWanted,
+    TotalsFilter,
     consumption_row,
 )
 
@@ -32,7 +31,7 @@ END_OF_TIME_MS = 1 << 62
 
 _Key: TypeAlias = tuple[Any, ...]
 
-# Each charge with who asked and for which UF, as long as the request's details are kept.
+# Each charge with its user and UF, as long as the request's details are kept.
 _DETAILED = (
     "(SELECT e.at_ms, e.operation, coalesce(e.key_id, 0) AS key_id,"
     " coalesce(t.user_id, c.user_id, 0) AS user_id, e.origin, e.rule,"
@@ -48,7 +47,7 @@ _DETAILED = (
     " WHERE account_id = ? AND request_id >= ? AND request_id < ?"
     " AND opened_ms >= ? AND opened_ms < ?)"
 )
-# By the hour: a civil day need not have 24 of them, but it begins and ends with one.
+# By hour: civil days differ in length, but begin and end with a full hour.
 _HOURS = (
     "SELECT at_ms / ?, operation, key_id, user_id, origin, rule, uf, client, count(*),"  # noqa: S608
     f" CAST(sum(credits) AS BIGINT) FROM {_DETAILED} AS charged GROUP BY 1, 2, 3, 4, 5, 6, 7, 8"
@@ -70,7 +69,7 @@ _ADDED = (
     "SELECT coalesce(CAST(sum(balance_change) AS BIGINT), 0) FROM ledger_entry"
     " WHERE account_id = ? AND kind = 'top_up' AND at_ms >= ? AND at_ms < ?"
 )
-# In an order that does not depend on which table they lie in.
+# In an order that does not depend on the table.
 _LINES = (
     "SELECT at_ms, kind, balance_change, request_id, operation, rule, origin, client, reference,"  # noqa: S608
     f" reason FROM {PERIOD} AS period WHERE balance_change <> 0 ORDER BY at_ms, kind, request_id,"
@@ -78,13 +77,13 @@ _LINES = (
 )
 _SEALED = "SELECT entries, digest FROM month_seal WHERE account_id = ? AND month = ?"
 PARTS = ("all", "uf", "client", "uf_alone", "client_alone")
-# What the narrow parts tell apart besides their value.
+# The columns of `uf_alone` and `client_alone`, besides their value.
 _ALONE = frozenset({"day", "origin"})
 NO_DAY, _LAST_DAY = "", "9999-12-31"
-_LAST_MS = 253_000_000_000_000  # of a day that is one
+_LAST_MS = 253_000_000_000_000  # about the last day that `date` can represent
 
 
-# Which UF is told by the details of requests, which may be gone: the ledger knows the sums alone.
+# Without the UF, which is in the details of requests: they may be gone, and the ledger has none.
 _TOLD = (
     "SELECT part, day, CASE WHEN part IN ('uf', 'uf_alone') THEN '' ELSE value END, operation,"
     " key_id, origin, rule, CAST(sum(requests) AS BIGINT), CAST(sum(credits) AS BIGINT)"
@@ -92,8 +91,8 @@ _TOLD = (
 )
 
 
-class Moment:
-    """An account's totals as of one moment, for as long as it is open."""
+class TotalsSnapshot:
+    """Totals read in one snapshot, while it is open."""
 
     def __init__(self, reading: SqlConnection) -> None:
         self._reading = reading
@@ -104,42 +103,42 @@ class Moment:
         first: date,
         last: date,
         by: Sequence[Dimension],
-        wanted: TotalsWanted = EVERY_CHARGE,
+        filters: TotalsFilter = EVERY_CHARGE,
     ) -> Sequence[Total]:
-        """What was charged from `first` to `last`, civil days in Brasília, both included.
+        """Return charges from `first` to `last`, civil days in Brasília, both included.
 
-        Added up by these dimensions, in their order. Milliseconds, however much it was; where
-        `uf` and `client` are both asked for, a second for a million of charges.
+        Grouped by these dimensions, in their order. Takes milliseconds for any number of charges,
+        but with both `uf` and `client` a second for a million.
         """
         instants = (day_starts_ms(first), day_starts_ms(last + timedelta(days=1)))
-        return _read_between(self._reading, account_id, instants, by, wanted)
+        return _read_between(self._reading, account_id, instants, by, filters)
 
     def books(self, account_id: int, first: date, last: date) -> PeriodBooks:
-        """The books around these days. Raises `LookupError`: no such account."""
+        """Return the account's books around these days. Raises `LookupError`: no such account."""
         return _books(self._reading, account_id, first, last)
 
     def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
-        """What was charged in [from, to), by day, operation, key, origin and client, so ordered.
+        """Return charges in [from, to), by day, operation, key, origin and client, in this order.
 
-        Requests that cost nothing are not counted. Whole days of Brasília are quick; what is less
-        than a day at either end is added up from the ledger.
+        Free requests are not counted. Whole days in Brasília are fast; parts of a day at either
+        end are summed from the ledger.
         """
         by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
         totals = _read_between(self._reading, account_id, (from_ms, to_ms), by, EVERY_CHARGE)
         return [consumption_row(total) for total in totals]
 
 
-class DailyTotalsReading:
-    """The half that changes nothing. May be called in any thread."""
+class TotalsQueries:
+    """Queries of the totals. Callable in any thread."""
 
-    def __init__(self, apart: Apart) -> None:
-        self._apart = apart
+    def __init__(self, open_reader: OpenReader) -> None:
+        self._open_reader = open_reader
 
     @contextmanager
-    def moment(self) -> Iterator[Moment]:
-        """Whatever is read within is of one moment, and keeps nobody from writing."""
-        with self._apart() as reading, reading.one_moment():
-            yield Moment(reading)
+    def snapshot(self) -> Iterator[TotalsSnapshot]:
+        """Open a snapshot for several reads. It does not block writers."""
+        with self._open_reader() as reading, reading.snapshot():
+            yield TotalsSnapshot(reading)
 
     def read(
         self,
@@ -147,32 +146,31 @@ class DailyTotalsReading:
         first: date,
         last: date,
         by: Sequence[Dimension],
-        wanted: TotalsWanted = EVERY_CHARGE,
+        filters: TotalsFilter = EVERY_CHARGE,
     ) -> Sequence[Total]:
-        """See `Moment.read`."""
-        with self.moment() as moment:
-            return moment.read(account_id, first, last, by, wanted)
+        """See `TotalsSnapshot.read`."""
+        with self.snapshot() as snapshot:
+            return snapshot.read(account_id, first, last, by, filters)
 
     def books(self, account_id: int, first: date, last: date) -> PeriodBooks:
-        """See `Moment.books`."""
-        with self.moment() as moment:
-            return moment.books(account_id, first, last)
+        """See `TotalsSnapshot.books`."""
+        with self.snapshot() as snapshot:
+            return snapshot.books(account_id, first, last)
 
     def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
-        """See `Moment.consumption`."""
-        with self.moment() as moment:
-            return moment.consumption(account_id, from_ms, to_ms)
+        """See `TotalsSnapshot.consumption`."""
+        with self.snapshot() as snapshot:
+            return snapshot.consumption(account_id, from_ms, to_ms)
 
     def fingerprint(self, account_id: int, first: date, last: date) -> Fingerprint:
-        """What was moved in a period as one number, that changes with any of it.
+        """Return a digest of all movements of credits in a period.
 
-        SHA-256 of a line for each entry that moved credits, as the contract writes them (contract
-        15.5): the same before and after a request's details go. Reads them all: seconds for a
-        million.
+        SHA-256 of a line for each entry that moved credits, as in contract 15.5. It does not change
+        when requests' details are purged. Reads all entries: seconds for a million.
         """
         values = (day_starts_ms(first), day_starts_ms(last + timedelta(days=1)))
         sums, entries = hashlib.sha256(), 0
-        with self._apart() as reading:
+        with self._open_reader() as reading:
             for row in reading.execute(_LINES, in_period(account_id, *values)):
                 cells = ("" if cell is None else str(cell) for cell in row)
                 sums.update(";".join(cells).encode() + b"\n")
@@ -180,8 +178,8 @@ class DailyTotalsReading:
         return Fingerprint(entries, sums.hexdigest())
 
     def sealed(self, account_id: int, month: str) -> Fingerprint | None:
-        """What `seal` has kept of a month (`YYYY-MM`)."""
-        with self._apart() as reading:
+        """Return the fingerprint that `seal` has stored for a month (`YYYY-MM`)."""
+        with self._open_reader() as reading:
             row = reading.execute(_SEALED, (account_id, month)).fetchone()
         return None if row is None else Fingerprint(*row)
 
@@ -192,10 +190,10 @@ def hours_of(
     period: tuple[int, int] = (0, END_OF_TIME_MS),
     fold: tuple[int, int] = (0, END_OF_TIME_MS),
 ) -> list[Any]:
-    """What the ledger says was charged in [from, to), by the hour.
+    """Return the ledger's charges in `period`, [from, to), by hour.
 
-    `fold`: of that, what is folded once the first of these was, and before the second is. Rows of
-    hour (since 1970), operation, key, user, origin, rule, UF, client, requests, credits.
+    Only those that folding reaches within `fold`, [from, to). Rows of hour (since 1970), operation,
+    key, user, origin, rule, UF, client, requests, credits.
     """
     (from_ms, to_ms), (since_ms, until_ms) = period, fold
     values = (
@@ -214,34 +212,34 @@ def _read_between(
     account_id: int,
     instants: tuple[int, int],
     by: Sequence[Dimension],
-    wanted: TotalsWanted,
+    filters: TotalsFilter,
 ) -> Sequence[Total]:
     sums: dict[_Key, list[int]] = {}
-    for period, since_ms in _whole_days(reading, account_id, instants, by, wanted, sums):
+    for period, since_ms in _whole_days(reading, account_id, instants, by, filters, sums):
         if period[0] < period[1]:
             hours = hours_of(reading, account_id, period, (since_ms, END_OF_TIME_MS))
-            _sum_hours(hours, by, wanted, sums)
+            _sum_hours(hours, by, filters, sums)
     return [
         Total(requests, credits, **dict(zip(by, what, strict=True)))
         for what, (requests, credits) in sorted(sums.items())
     ]
 
 
-def _whole_days(  # noqa: PLR0917  # whose, when, which, how, where to
+def _whole_days(  # noqa: PLR0917
     reading: SqlConnection,
     account_id: int,
     instants: tuple[int, int],
     by: Sequence[Dimension],
-    wanted: TotalsWanted,
+    filters: TotalsFilter,
     sums: dict[_Key, list[int]],
 ) -> Sequence[tuple[tuple[int, int], int]]:
-    """Add up the days that lie between these instants as far as they are folded.
+    """Add the folded totals of whole days between these instants to `sums`.
 
-    What is left: periods, each with how far it is in the totals.
+    Returns the periods left to sum from the ledger, each with the instant up to which it is done.
     """
     from_ms, to_ms = instants
-    if {"uf", "client"} <= {*by, *(name for name, _ in wanted.columns)} or to_ms <= from_ms:
-        return [(instants, 0)]  # no part knows both
+    if {"uf", "client"} <= {*by, *(name for name, _ in filters.columns)} or to_ms <= from_ms:
+        return [(instants, 0)]  # no part has both
     row = reading.execute(FOLDED, (account_id,)).fetchone()
     first, end = civil_day(max(from_ms, 0)), civil_day(min(to_ms, _LAST_MS))
     if day_starts_ms(first) < from_ms:
@@ -249,19 +247,19 @@ def _whole_days(  # noqa: PLR0917  # whose, when, which, how, where to
     first_ms, end_ms = day_starts_ms(first), day_starts_ms(end)
     if row is None or row[0] <= first_ms or end <= first:
         return [(instants, 0)]
-    _sum_totals(reading, account_id, (first, end - timedelta(days=1)), by, wanted, sums)
+    _sum_totals(reading, account_id, (first, end - timedelta(days=1)), by, filters, sums)
     return [((from_ms, first_ms), 0), ((first_ms, end_ms), row[0]), ((end_ms, to_ms), 0)]
 
 
-def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
+def _sum_totals(  # noqa: PLR0917
     reading: SqlConnection,
     account_id: int,
     days: tuple[date, date],
     by: Sequence[Dimension],
-    wanted: TotalsWanted,
+    filters: TotalsFilter,
     sums: dict[_Key, list[int]],
 ) -> None:
-    asked = {*by, *(name for name, _ in wanted.columns)}
+    asked = {*by, *(name for name, _ in filters.columns)}
     of_value = "uf" if "uf" in asked else "client" if "client" in asked else None
     part = of_value or "all"
     if of_value is not None and asked - {of_value} <= _ALONE:
@@ -271,7 +269,7 @@ def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
         return "value" if name == of_value else _COLUMN_OF.get(name, name)
 
     columns = ", ".join(column(name) for name in by)
-    where = "".join(f" AND {column(name)} = ?" for name, _ in wanted.columns)
+    where = "".join(f" AND {column(name)} = ?" for name, _ in filters.columns)
     sql = (
         f"SELECT {columns}{', ' if by else ''}CAST(sum(requests) AS BIGINT),"  # noqa: S608
         " CAST(sum(credits) AS BIGINT) FROM daily_total"
@@ -279,15 +277,15 @@ def _sum_totals(  # noqa: PLR0917  # whose, which, how, where to
         f"{f' GROUP BY {columns}' if by else ' HAVING count(*) > 0'}"
     )
     first, last = (day.isoformat() for day in days)
-    if of_value in {name for name, _ in wanted.columns}:
-        # Of one value: day by day, each a short stretch of the key.
+    if of_value in {name for name, _ in filters.columns}:
+        # For one value: day by day, each a short range of the key.
         within = [first_day.isoformat() for first_day in _each_day(*days)]
         sql = sql.replace(
             " AND day >= ? AND day <= ?", f" AND day IN ({', '.join('?' * len(within))})"
         )
     else:
         within = [first, last]
-    values = (account_id, part, *within, *(value for _, value in wanted.columns))
+    values = (account_id, part, *within, *(value for _, value in filters.columns))
     for *what, requests, credits in reading.execute(sql, values).fetchall():
         sums[tuple(what)] = [requests, credits]
 
@@ -299,11 +297,11 @@ def _each_day(first: date, last: date) -> Iterator[date]:
 def _sum_hours(
     hours: Iterable[Any],
     by: Sequence[Dimension],
-    wanted: TotalsWanted,
+    filters: TotalsFilter,
     sums: dict[_Key, list[int]],
 ) -> None:
     places = {"operation": 1, "key": 2, "user": 3, "origin": 4, "rule": 5, "uf": 6, "client": 7}
-    matching = [(places[name], value) for name, value in wanted.columns]
+    matching = [(places[name], value) for name, value in filters.columns]
     for hour in hours:
         if any(hour[place] != value for place, value in matching):
             continue
@@ -358,12 +356,12 @@ def _books(reading: SqlConnection, account_id: int, first: date, last: date) -> 
 
 
 def differences(connection: SqlConnection) -> Iterable[str]:
-    """What totals say else than the ledger, account by account, for `ledger check`."""
+    """Yield complaints about accounts whose totals differ from the ledger."""
     accounts = connection.execute("SELECT account_id, name, folded_ms FROM account").fetchall()
     for account_id, name, folded_ms in accounts:
-        told: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
+        totals: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
         for part, *what, requests, credits in connection.execute(_TOLD, (account_id,)).fetchall():
-            told[part][tuple(what)] = [requests, credits]
+            totals[part][tuple(what)] = [requests, credits]
         ledger: dict[str, dict[_Key, list[int]]] = {part: {} for part in PARTS}
         for hour, operation, key, _, origin, rule, _, client, requests, credits in hours_of(
             connection, account_id, fold=(0, folded_ms)
@@ -383,8 +381,8 @@ def differences(connection: SqlConnection) -> Iterable[str]:
         for part in PARTS:
             wrong = sorted({
                 what[0]
-                for what in told[part].keys() | ledger[part].keys()
-                if told[part].get(what) != ledger[part].get(what)
+                for what in totals[part].keys() | ledger[part].keys()
+                if totals[part].get(what) != ledger[part].get(what)
             })  # fmt: skip
             if wrong:
                 yield (

@@ -1,17 +1,17 @@
-"""What is done to one user as part of a commit. Called by `People`."""
+"""Changes of one user within a transaction of `People`."""
 
 from typing import Any
 
 from balcao.core.errors import EmailTaken
 from balcao.core.people import ROLE_WORDS, Action, Signature, User, normal_email
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.office import note
-from balcao.storage.desk.people_reading import find_user
+from balcao.storage.desk.account_admin import write_audit
+from balcao.storage.desk.people_queries import find_user
 from balcao.storage.people import NewUser
 
 
 def existing(connection: SqlConnection, user_id: int) -> User:
-    """One user. Raises `LookupError`."""
+    """Return a user. Raises `LookupError`."""
     user = find_user(connection, user_id)
     if user is None:
         raise LookupError(user_id)
@@ -19,7 +19,7 @@ def existing(connection: SqlConnection, user_id: int) -> User:
 
 
 def add(connection: SqlConnection, new: NewUser, signed: Signature | None, now_ms: int) -> User:
-    """Let somebody in and log it; without `signed` they let themselves in. Raises `EmailTaken`."""
+    """Create a user and log it, as done by the user without `signed`. Raises `EmailTaken`."""
     email = new.email.strip()
     known = "SELECT 1 FROM person WHERE email_key = ?"
     if connection.execute(known, (normal_email(email),)).fetchone():
@@ -37,7 +37,7 @@ def add(connection: SqlConnection, new: NewUser, signed: Signature | None, now_m
 
 
 def set_password(connection: SqlConnection, user: User, password_hash: str) -> None:
-    """Set it and end what was open under the old one."""
+    """Set a password, and end the user's sessions and links."""
     connection.execute(
         "UPDATE person SET password_hash = ? WHERE user_id = ?", (password_hash, user.user_id)
     )
@@ -45,7 +45,7 @@ def set_password(connection: SqlConnection, user: User, password_hash: str) -> N
 
 
 def end_sessions_and_links(connection: SqlConnection, user_id: int) -> None:
-    """Sign somebody out everywhere, and void their links."""
+    """End all sessions and links of a user."""
     connection.execute("DELETE FROM web_session WHERE user_id = ?", (user_id,))
     connection.execute("DELETE FROM one_time_link WHERE user_id = ?", (user_id,))
 
@@ -59,8 +59,8 @@ def log(
     user: User | None,
     detail: str = "",
 ) -> None:
-    """Enter into the log what was done to a user; None: to the one who will be the first."""
-    note(
+    """Log an action on a user; None: on the future first operator."""
+    write_audit(
         connection,
         signed,
         action,

@@ -1,4 +1,4 @@
-"""PostgreSQL: any number of nodes share one database (docs/adr/0019)."""
+"""PostgreSQL: the engine for any number of nodes on one database (docs/adr/0019)."""
 
 from balcao.storage.statements import queries
 

@@ -14,13 +14,13 @@ from psycopg import sql
 from balcao.core.errors import StorageNewer
 from balcao.lifeline import end_with_parent
 from balcao.storage.failure import failure
-from balcao.storage.moved import TABLE, check_here
+from balcao.storage.moved import TABLE, check_not_moved
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import (
-    Punctual,
+    TimedConnection,
     address_of,
-    connect_at_leisure,
-    is_left_behind,
+    connect_without_timeouts,
+    is_outdated,
 )
 from balcao.storage.postgresql.node import LOCK_CLASS
 from balcao.storage.postgresql.schema import create, migrate, newest_version, own_names, version
@@ -30,12 +30,14 @@ from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk, n
 from balcao.storage.transfer.errors import BackupRefused
 from balcao.storage.transfer.sums import DeskSums, sums_of
 
-# The name by which the server knows these connections.
+# The `application_name` of these connections.
 _CALLED = "balcao backup"
 
-MAKER_LOCK = 0x62616C65  # whoever has it makes the backups of this database
-FETCH_LOCK = 0x62616C67  # whoever has it downloads a month: "balg"
-_SAVER_LOCK = 0x62616C66  # whoever has it may save the books and migrate them
+# Advisory locks: of the node that makes backups; of the one that downloads months ("balg"); of the
+# one that saves and migrates the desk.
+BACKUP_LOCK = 0x62616C65
+FETCH_LOCK = 0x62616C67
+_SAVER_LOCK = 0x62616C66
 
 _LOOK_SECONDS = 0.1
 
@@ -43,14 +45,14 @@ _NODES_HERE = (
     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND granted"
     " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
-# Of what else is in the database, or of the user's permissions. No connection is lost with them.
+# Errors due to other objects in the database, or missing permissions. The connection survives them.
 _REFUSALS = (
     psycopg.ProgrammingError,
     psycopg.IntegrityError,
     psycopg.errors.DependentObjectsStillExist,
 )
-# What was under way when the backup was made belongs to a node that is gone, so that the first
-# start gives it back.
+# Operations that were under way at the backup are given to a dead node, so that the next start
+# releases their holds.
 _GONE = (
     "WITH gone AS (INSERT INTO node (started_ms, heartbeat_ms) VALUES (0, 0) RETURNING node_id),"
     " held AS (UPDATE open_operation SET node_id = (SELECT node_id FROM gone))"
@@ -61,38 +63,39 @@ _GONE = (
 def save(
     address: str, target: Path, pepper: bytes | None = None, stopped: Stopped = never
 ) -> DeskSums:
-    """Copy the desk as it is at one moment into a SQLite file, while nodes serve.
+    """Copy a snapshot of the desk into a SQLite file, while nodes serve.
 
-    `pepper` is what the keys must be of; None: save also what was left by a move. Raises
+    `pepper`: the one that the keys must be hashed with; None: skip this check and that for a move.
+    Raises
     `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`,
     `StorageNewer`, `StorageFailed`.
     """
     with _connected(address) as connection:
         if pepper is not None:
-            check_here(connection, QUERIES)
+            check_not_moved(connection, QUERIES)
         schema = version(connection, "desk")
         _check_known(schema)
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
             source = PostgresTables(connection)
-            books = sums_of(schema, source.ask, source.is_there)
+            books = sums_of(schema, source.query, source.has_table)
             if pepper is not None:
                 books.check_pepper(pepper)
             (snapshot,) = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
-            _save_apart((address_of(connection, address), snapshot, target, schema), stopped)
+            _save_in_process((address_of(connection, address), snapshot, target, schema), stopped)
         finally:
             if not connection.closed:
                 connection.execute("ROLLBACK")
         return books
 
 
-def _save_apart(rows: tuple[str, str, Path, int], stopped: Stopped) -> None:
+def _save_in_process(rows: tuple[str, str, Path, int], stopped: Stopped) -> None:
     """Copy the rows in another process: in this one, requests would wait for the interpreter."""
     context = multiprocessing.get_context("spawn")
-    said, says = context.Pipe(duplex=False)
-    process = context.Process(target=_save_rows, args=(says, *rows), daemon=True)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_save_rows, args=(sender, *rows), daemon=True)
     process.start()
-    says.close()
+    sender.close()
     try:
         while process.is_alive():
             check_stopped(stopped)
@@ -102,15 +105,15 @@ def _save_apart(rows: tuple[str, str, Path, int], stopped: Stopped) -> None:
         process.join()
     if process.exitcode != 0:
         name = f"código {process.exitcode}"
-        with suppress(EOFError):  # it ended without a word
-            name = said.recv()
+        with suppress(EOFError):  # it ended without a message
+            name = receiver.recv()
         raise BackupRefused(
             f"O banco de dados não pôde ser copiado ({name}). Verifique o disco, a conexão e as"
             " permissões do usuário do banco."
         )
 
 
-def _save_rows(says: Connection, address: str, snapshot: str, target: Path, schema: int) -> None:
+def _save_rows(sender: Connection, address: str, snapshot: str, target: Path, schema: int) -> None:
     end_with_parent()
     try:
         with _connected(address) as connection:
@@ -118,7 +121,7 @@ def _save_rows(says: Connection, address: str, snapshot: str, target: Path, sche
             connection.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(snapshot))
             save_tables(PostgresTables(connection), target, schema)
     except Exception as error:
-        says.send(type(error.__cause__ or error).__name__)
+        sender.send(type(error.__cause__ or error).__name__)
         sys.exit(1)
 
 
@@ -130,7 +133,7 @@ def _check_known(schema: int) -> None:
 
 
 def is_occupied(address: str) -> bool:
-    """Return whether there is a desk. Raises `BackupRefused` while a node uses it."""
+    """Return whether there is a desk. Raises `BackupRefused` if a node uses it."""
     if nodes_here(address):
         raise BackupRefused(
             "Há um servidor ou outro comando usando este banco de dados. Encerre todos os nós."
@@ -140,15 +143,15 @@ def is_occupied(address: str) -> bool:
 
 
 def load(address: str, copy: Path) -> None:
-    """Restore a backup's desk instead of the one that is there, all of it or nothing.
+    """Replace the desk with that of a backup, all of it or nothing.
 
-    Only our own tables and functions are dropped. Raises `BackupRefused`, `StorageFailed`.
+    Drops only our own tables and functions. Raises `BackupRefused`, `StorageFailed`.
     """
     with opened(copy) as (source, schema), _connected(address) as connection:
         try:
             with connection.transaction():
                 target = PostgresTables(connection)
-                if target.is_there("schema_version"):
+                if target.has_table("schema_version"):
                     _drop(connection)
                 create(connection, "desk", schema)
                 copy_desk(source, target, schema)
@@ -168,10 +171,10 @@ def _drop(connection: psycopg.Connection[Any]) -> None:
 
 
 def migrate_saved(address: str, save_old: Callable[[int], None], wait: Callable[[], None]) -> None:
-    """Have a desk of an older schema saved, and migrate it.
+    """Save a desk of an older schema with `save_old`, and migrate it.
 
-    Of nodes that start together the first does both, and the others call `wait` before they wait
-    for it. A database that is empty, up to date or newer is left alone.
+    Of nodes that start together the first one does both; the others call `wait` and wait for it.
+    A database that is empty, up to date or newer is left unchanged.
     """
     with _connected(address) as connection:
         if not _is_older(connection):
@@ -186,7 +189,7 @@ def migrate_saved(address: str, save_old: Callable[[int], None], wait: Callable[
 
 
 def nodes_here(address: str) -> int:
-    """Return how many processes have a desk open on this database. Raises `StorageFailed`."""
+    """Return the number of processes with an open desk on this database. Raises `StorageFailed`."""
     with _connected(address) as connection:
         (count,) = connection.execute(_NODES_HERE, (LOCK_CLASS,)).fetchone() or (0,)
         return int(count)
@@ -196,27 +199,26 @@ def _is_older(connection: psycopg.Connection[Any]) -> bool:
     return 0 < version(connection, "desk") < newest_version("desk")
 
 
-class NodeMaker:
-    """A lock that one node on a database holds while it is connected, such as that for backups.
+class NodeTaskLock:
+    """A `TaskLock` that one node on a database has while it is connected.
 
     Used by one thread at a time.
     """
 
     def __init__(self, address: str, lock: int) -> None:
-        """`lock`: the number of the advisory lock that stands for it."""
+        """`lock`: the number of the advisory lock."""
         self._address = address
         self._lock = lock
-        self._connection: Punctual | None = None
+        self._connection: TimedConnection | None = None
 
-    def is_ours(self) -> bool:
-        """Whether this node is the one, or becomes it now. Raises `StorageFailed`."""
+    def try_acquire(self) -> bool:
         if self._connection is not None:
-            if not is_left_behind(self._connection):
+            if not is_outdated(self._connection):
                 with suppress(psycopg.Error):
                     self._connection.execute("SELECT 1")
                     return True
             self.close()
-        connection = connect_at_leisure(self._address, _CALLED)
+        connection = connect_without_timeouts(self._address, _CALLED)
         try:
             row = connection.execute("SELECT pg_try_advisory_lock(%s)", (self._lock,)).fetchone()
         except psycopg.Error as error:
@@ -229,7 +231,6 @@ class NodeMaker:
         return True
 
     def close(self) -> None:
-        """Let another node be the one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -237,7 +238,7 @@ class NodeMaker:
 
 @contextmanager
 def _connected(address: str) -> Iterator[psycopg.Connection[Any]]:
-    with closing(connect_at_leisure(address, _CALLED)) as connection:
+    with closing(connect_without_timeouts(address, _CALLED)) as connection:
         try:
             yield connection
         except psycopg.Error as error:

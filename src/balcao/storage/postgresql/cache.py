@@ -1,8 +1,8 @@
-"""The cache on PostgreSQL, for all nodes. Promises: `storage.contract.Cache`.
+"""The cache on PostgreSQL, shared by all nodes.
 
-Read in turns of the loop, by a thread of its own. What was read is remembered until somebody, here
-or on another node, changes it: whoever does notifies all (LISTEN, NOTIFY), and whoever has not
-heard from the database just now believes nothing that it remembers.
+A thread of its own reads in batches. Entries stay in memory until any node changes them: changes
+are announced by NOTIFY. Entries in memory count as valid only for a short time after the last
+contact with the database.
 """
 
 import logging
@@ -17,36 +17,36 @@ from balcao.core.data_subject import DataSubject
 from balcao.core.errors import BalcaoError, StorageFailed
 from balcao.core.freshness import Kept
 from balcao.core.questions import Mode
-from balcao.storage.cache.behind import (
+from balcao.storage.cache.keys import PARTNERS, age_limits
+from balcao.storage.cache.write_behind import (
+    PENDING_MAX,
     RECENT_BYTES_MAX,
     RECENT_MAX,
-    WAITING_MAX,
-    WrittenBehind,
+    WriteBehindCache,
 )
-from balcao.storage.cache.keys import PARTNERS, old
+from balcao.storage.group_commit import Batcher, Worker
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import LastingConnection, opened_apart
+from balcao.storage.postgresql.connections import ReconnectingConnection, open_reader
 from balcao.storage.postgresql.rows import arrays, texts
 from balcao.storage.postgresql.schema import migrated
-from balcao.storage.turns import Turns, Worker
 
 log = logging.getLogger(__name__)
 
-# Who has heard from the database within this time knows what others changed before.
-HEARD_SECONDS = 0.5
+# Entries in memory are trusted this long after the last contact with the database.
+SYNCED_SECONDS = 0.5
 LISTEN_SECONDS = 0.2
-# Nothing is believed for longer, should somebody change entries by hand and tell nobody.
+# Or this long after they were read: entries may be changed by hand, without NOTIFY.
 RECENT_SECONDS = 60.0
 
 _TYPES = ("text", "bigint", "text", "bytea")
-# A stretch of entries looked through for old ones: some milliseconds.
+# Entries checked for expiry at once: some milliseconds.
 SWEPT_AT_ONCE = 500
 
 
-class PostgresCache(WrittenBehind[tuple[float, Kept]]):
-    """The entries of one mode. Opens nothing before the first key is asked for.
+class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
+    """A `storage.contract.Cache` of one mode. Connects when the first key is read.
 
-    What it remembers goes with the moment when it was read, on the monotonic clock.
+    Entries in memory have the time of their read, on the monotonic clock.
     """
 
     def __init__(
@@ -59,34 +59,34 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         self._address = address
         self._mode = mode
         self._channel = f"balcao_cache_{mode}"
-        self._heard: float | None = None  # all that was changed before is known; None: never asked
-        # What was changed since the reading under way began. None: none is, or who knows.
-        self._meanwhile: set[str] | None = None
+        # All changes before this time have arrived here. None: no contact yet.
+        self._synced_at: float | None = None
+        # Keys changed since the present read began. None: no read, or changes may have been missed.
+        self._changed_during_read: set[str] | None = None
         self._migrated = migrated("cache")
-        self._reading = LastingConnection(address, self._greet_reader)
-        self._writing = LastingConnection(address, _greet_writer())
+        self._reading = ReconnectingConnection(address, self._on_reader_connect)
+        self._writing = ReconnectingConnection(address, _on_writer_connect())
         self._reader = Worker(f"cache-reader-{mode}", self._listen, LISTEN_SECONDS)
-        self._asked: Turns[Sequence[str], Mapping[str, Kept]] = Turns(
-            self._reader, lambda asked: partial(self._answer, asked)
+        self._reads: Batcher[Sequence[str], Mapping[str, Kept]] = Batcher(
+            self._reader, lambda requests: partial(self._read_all, requests)
         )
         self._swept_to = ""  # a key
-        super().__init__(pepper, f"cache-writer-{mode}", WAITING_MAX, now_ms)
+        super().__init__(pepper, f"cache-writer-{mode}", PENDING_MAX, now_ms)
 
     async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
-        """See the contract."""
         stored = {key: self._keys.stored(key) for key in keys}
         found = await self._find(list(stored.values()))
         return {key: found[name] for key, name in stored.items() if name in found}
 
-    def at_hand(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
-        """See the contract. What is not remembered is read over a network."""
+    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
+        """Return the entries if all are in memory; else None, for they are read over a network."""
         found: dict[str, Kept] = {}
         for key in keys:
             name = self._keys.stored(key)
             remembered = self._remembered(name)
             if remembered is None:
                 return None
-            found[key] = self._newest(remembered, self._waiting.get(name)) or remembered
+            found[key] = self._newest(remembered, self._pending.get(name)) or remembered
         return found
 
     async def _find(self, keys: Sequence[str]) -> Mapping[str, Kept]:
@@ -96,86 +96,85 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
             kept = self._remembered(key)
             if kept is None:
                 missing.append(key)
-            if (kept := self._newest(kept, self._waiting.get(key))) is not None:
+            if (kept := self._newest(kept, self._pending.get(key))) is not None:
                 known[key] = kept
         if missing:
             try:
-                said = await self._asked.ask(missing)
+                read = await self._reads.submit(missing)
             except BalcaoError as error:
                 log.error("cache unreadable: %s", error.detail)
-                said = {}
-            for key in keys:  # what waits may have come meanwhile
-                kept = self._newest(said.get(key), known.get(key))
-                if (kept := self._newest(kept, self._waiting.get(key))) is not None:
+                read = {}
+            for key in keys:  # entries may have become pending meanwhile
+                kept = self._newest(read.get(key), known.get(key))
+                if (kept := self._newest(kept, self._pending.get(key))) is not None:
                     known[key] = kept
         return known
 
-    def _at_hand(self, key: str) -> Kept | None:
-        return self._newest(self._remembered(key), self._waiting.get(key))
+    def _read_nowait(self, key: str) -> Kept | None:
+        return self._newest(self._remembered(key), self._pending.get(key))
 
     def close(self) -> None:
-        """See the contract."""
         super().close()
         self._reader.close()
         self._reading.close()
         self._writing.close()
 
     def _remembered(self, key: str) -> Kept | None:
-        heard = self._heard  # first: whatever is still there after this was not yet changed then
+        synced_at = self._synced_at  # read first: entries found after this were valid at that time
         recent = self._recent.get(key)
-        if recent is None or heard is None:
+        if recent is None or synced_at is None:
             return None
         now = time.monotonic()
-        if now - heard >= HEARD_SECONDS or now - recent[0] >= RECENT_SECONDS:
+        if now - synced_at >= SYNCED_SECONDS or now - recent[0] >= RECENT_SECONDS:
             return None
         return recent[1]
 
     # In the reader's thread.
 
-    def _greet_reader(self, connection: psycopg.Connection[Any]) -> None:
+    def _on_reader_connect(self, connection: psycopg.Connection[Any]) -> None:
         self._migrated(connection)
         connection.add_notify_handler(lambda notification: self._forget([notification.payload]))
         connection.execute(f"LISTEN {self._channel}")
-        with self._changing:  # who knows what was changed while nobody listened
-            self._meanwhile = None
+        with self._lock:  # changes may have been missed without a connection
+            self._changed_during_read = None
             self._recent.clear()
 
     def _listen(self) -> None:
-        """Hear what others changed, also when nobody asks for anything."""
-        if self._heard is None:
+        """Receive notifications while no entries are requested."""
+        if self._synced_at is None:
             return
         began = time.monotonic()
         try:
             self._reading.execute("SELECT 1")
         except StorageFailed:
-            return  # what is remembered is not believed until we hear again
-        self._heard = began
+            return  # entries in memory are not trusted until the next contact
+        self._synced_at = began
 
-    def _answer(self, questions: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Kept]]:
-        keys = {key for question in questions for key in question}
+    def _read_all(self, requests: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Kept]]:
+        keys = {key for request in requests for key in request}
         began = time.monotonic()
-        with self._changing:
-            self._meanwhile = set()
+        with self._lock:
+            self._changed_during_read = set()
         try:
             rows = self._reading.execute(QUERIES["read_entries"], (texts(keys), self._mode))
             found = {row[0]: Kept(*row[1:]) for row in rows}
             self._remember(found)
         finally:
-            with self._changing:
-                self._meanwhile = None
-        self._heard = began
-        return [{key: found[key] for key in question if key in found} for question in questions]
+            with self._lock:
+                self._changed_during_read = None
+        self._synced_at = began
+        return [{key: found[key] for key in request if key in found} for request in requests]
 
     def _remember(self, found: Mapping[str, Kept]) -> None:
-        """What was just read, but for what may be older than a change that came meanwhile."""
+        """Keep entries in memory, except those that were changed during the read."""
         now = time.monotonic()
-        with self._changing:
-            if self._meanwhile is None:
+        with self._lock:
+            if self._changed_during_read is None:
                 return
             for key, kept in found.items():
-                if key in self._meanwhile:
+                if key in self._changed_during_read:
                     continue
-                self._recent.pop(key, None)  # to the end of the line
+                self._recent.pop(key, None)  # so that it becomes the newest
                 if len(kept.body) > RECENT_BYTES_MAX:
                     continue
                 if len(self._recent) >= RECENT_MAX:
@@ -185,10 +184,10 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
     # In any thread.
 
     def _forget(self, keys: Sequence[str]) -> None:
-        """They were changed, here or elsewhere: nor is a reading under way to be remembered."""
-        with self._changing:
-            if self._meanwhile is not None:
-                self._meanwhile.update(keys)
+        """Drop changed entries from memory, and from the result of a read under way."""
+        with self._lock:
+            if self._changed_during_read is not None:
+                self._changed_during_read.update(keys)
             for key in keys:
                 self._recent.pop(key, None)
 
@@ -200,24 +199,24 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
         over = count < SWEPT_AT_ONCE
         gone: list[str] = []
         if count:
-            ages = old(before_ms, people_before_ms)
+            ages = age_limits(before_ms, people_before_ms)
             stretched = (self._mode, self._swept_to, last, *ages, self._channel)
             gone = [key for key, _ in self._writing.execute(QUERIES["sweep"], stretched)]
         self._swept_to = "" if over else last
         return gone, over
 
-    def _about(self, person: DataSubject) -> Sequence[Any]:
+    def _entries_about(self, person: DataSubject) -> Sequence[Any]:
         about = self._keys.about(person.cpf.text)
-        # Partners' documents are looked for in whole answers: that may take its time.
-        with opened_apart(self._address) as patient, patient.guarded() as connection:
+        # Partners' documents are searched in whole answers, which may be slow.
+        with open_reader(self._address) as patient, patient.guarded() as connection:
             migrated("cache")(connection)
             values = (self._mode, *about, *PARTNERS, *person.written)
             return connection.execute(QUERIES["entries_about"].encode(), values).fetchall()
 
     def _erase(self, person: DataSubject) -> Sequence[str]:
-        gone = [key for key, _, _ in self._about(person)]
+        gone = [key for key, _, _ in self._entries_about(person)]
         with self._writing.guarded() as connection, connection.transaction():
-            # This, unlike an entry, may not be lost in a crash.
+            # An erasure, unlike a new entry, must not be lost in a crash.
             connection.execute("SET LOCAL synchronous_commit = on")
             connection.execute(
                 QUERIES["erase_entries"].encode(), (self._mode, texts(gone), self._channel)
@@ -233,12 +232,12 @@ class PostgresCache(WrittenBehind[tuple[float, Kept]]):
             log.error("cache not written: %s", type(error).__name__)
 
 
-def _greet_writer() -> Any:
+def _on_writer_connect() -> Any:
     migrate = migrated("cache")
 
-    def greet(connection: psycopg.Connection[Any]) -> None:
+    def on_connect(connection: psycopg.Connection[Any]) -> None:
         migrate(connection)
-        # It may lose its last seconds in a crash.
+        # A crash may lose the last seconds.
         connection.execute("SET synchronous_commit = off")
 
-    return greet
+    return on_connect

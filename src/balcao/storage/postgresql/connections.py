@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL that come back by themselves, and never keep anybody waiting for long.
+"""Connections to PostgreSQL that reconnect by themselves and bound every wait.
 
-Nothing here, nor any error, ever tells the address: there may be a password in it.
+The address never appears in logs or errors: it may contain a password.
 """
 
 import logging
@@ -24,35 +24,35 @@ from balcao.storage.failure import failure
 from balcao.storage.postgresql.timeline import TIMELINES, OldTimeline, Place
 
 log = logging.getLogger(__name__)
-# psycopg tells there what it does not raise, in the server's own words: with rows in them.
+# psycopg logs errors that it does not raise, with the server's messages, which may contain rows.
 logging.getLogger("psycopg").setLevel(logging.CRITICAL)
 
 T = TypeVar("T")
 
 CONNECT_SECONDS_MAX = 2  # libpq rounds one second up to two anyway
-# Nobody waits for a start or a command as requests do, and a busy server takes its time.
+# For a start or a command, which may wait longer than a request for a busy server.
 PATIENT_CONNECT_SECONDS_MAX = 10
 STATEMENT_SECONDS_MAX = 5
-# The server ends a statement itself; this is for one that is stopped, or was cut off.
+# The server's own time-out is shorter: this is for a server that is stopped or cut off.
 ANSWER_SECONDS_MAX = 6.0
-APART_SECONDS_MAX = 60
-ADD_UP_SECONDS_MAX = 3_600
-LEISURE_SECONDS_MAX = 30 * 86_400.0
-# A node that is cut off in a transaction keeps accounts locked until the server has had enough of
-# it: sooner than others give up waiting for the lock, which would fail all that they write.
+READER_SECONDS_MAX = 60
+FULL_SCAN_SECONDS_MAX = 3_600
+UNLIMITED_SECONDS = 30 * 86_400.0
+# A node that is cut off within a transaction keeps accounts locked until the server ends it. That
+# comes before other nodes give up waiting for the lock, which would fail all their writes.
 IDLE_SECONDS_MAX = 3
 LOCK_SECONDS_MAX = 4
-# While the database is away, everybody is told so at once for this long, and then one tries again.
+# After a failure to connect, requests fail at once for this long; then the next one tries again.
 AWAY_SECONDS = 1.0
-# Who waits for an answer longer than this is probably waiting for nothing.
+# After this time without an answer the connection counts as unhealthy.
 SILENCE_SECONDS = 1.0
 
-# Operators' deeds follow one another on all nodes, as SQLite's writers do.
-DEEDS_LOCK = 0x62616C63  # "balc"
-# Of nodes that have their first start at once, one makes the accounts of the sandbox.
+# Serializes transactions of `transaction()` on all nodes, as SQLite does.
+TRANSACTION_LOCK = 0x62616C63  # "balc"
+# One node at a time has its first start, which creates the accounts of the sandbox.
 FIRST_START_LOCK = 0x62616C73  # "bals"
 
-# The sequence that gives a column its numbers, whether it belongs to the column or not.
+# The sequence that issues a column's numbers, whether it is owned by the column or not.
 SEQUENCE = """
 SELECT coalesce(pg_get_serial_sequence(?, ?), (
     SELECT s.oid::regclass::text FROM pg_attrdef AS d
@@ -67,8 +67,8 @@ SELECT coalesce(pg_get_serial_sequence(?, ?), (
 _SETTINGS: dict[str, Any] = {
     "connect_timeout": CONNECT_SECONDS_MAX,
     "application_name": "balcao",
-    # Of several hosts the primary. A standby is refused, whatever name led to it. No round trip
-    # since PostgreSQL 14: the server reports it when a connection begins.
+    # The primary of several hosts; a standby is refused. Takes no round trip since PostgreSQL 14:
+    # the server reports it at the start of a connection.
     "target_session_attrs": "read-write",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -77,24 +77,21 @@ _SETTINGS: dict[str, Any] = {
     "options": (
         f"-c statement_timeout={STATEMENT_SECONDS_MAX}s -c lock_timeout={LOCK_SECONDS_MAX}s"
         f" -c idle_in_transaction_session_timeout={IDLE_SECONDS_MAX}s -c timezone=UTC"
-        # Everything is looked up by an index, row by row. Plans are kept for as long as their
-        # connection: one that was made while a month's partition was still empty would otherwise
-        # go on reading all of it when it has grown. Nothing here is worth compiling.
+        # Force index lookups. Plans live as long as their connection: a sequential scan chosen
+        # while a month's partition was empty would be used when it has grown. JIT never pays off.
         " -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off"
-        # The server, too, finds out soon that we are gone: our locks go with us.
+        # The server detects soon that we are gone, and releases our locks.
         " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=2"
         " -c tcp_user_timeout=5000"
     ),
 }
 
-# For what reads everything, on a connection of its own.
-READ_FROM_END_TO_END = (
-    "SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
-)
+# For reading whole tables, on a connection of its own.
+FULL_SCAN_SETTINGS = "SET enable_seqscan = on; SET enable_hashjoin = on; SET enable_mergejoin = on"
 
 
-class Punctual(psycopg.Connection[Any]):
-    """One that never waits for an answer for ever, even from a server that stands still."""
+class TimedConnection(psycopg.Connection[Any]):
+    """A psycopg connection whose waits for answers are bounded, even if the server is frozen."""
 
     patience_seconds = ANSWER_SECONDS_MAX
     waiting_since: float | None = None  # on the monotonic clock, while an answer is awaited
@@ -103,12 +100,12 @@ class Punctual(psycopg.Connection[Any]):
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.prepared: dict[str, bytes] = {}  # statements of `pipeline`, and their names
-        self.prepares_anew = False  # none of them can be relied upon
+        self.prepares_anew = False  # the prepared statements may be invalid
         self._adaptation = Transformer(self)
 
     @contextmanager
     def waiting(self) -> Iterator[float]:
-        """While an answer is awaited: until when, on the monotonic clock."""
+        """Record a wait for an answer; gives its deadline on the monotonic clock."""
         self.waiting_since = time.monotonic()
         try:
             yield self.waiting_since + self.patience_seconds
@@ -116,7 +113,7 @@ class Punctual(psycopg.Connection[Any]):
             self.waiting_since = None
 
     def rows_of(self, result: PGresult) -> list[tuple[Any, ...]]:
-        """An answer's rows, as psycopg reads their types."""
+        """Return a result's rows, with values converted by psycopg."""
         self._adaptation.set_pgresult(result)
         return self._adaptation.load_rows(0, result.ntuples, tuple)
 
@@ -130,53 +127,53 @@ class Punctual(psycopg.Connection[Any]):
                     gen, self.pgconn.socket, interval=interval, timeout=self.patience_seconds
                 )
             except errors._WaitTimeout:
-                self.pgconn.finish()  # half a conversation is worth nothing
+                self.pgconn.finish()  # an incomplete exchange cannot be continued
                 raise psycopg.OperationalError("no answer") from None
             except KeyboardInterrupt:
-                # Not cancelled, as psycopg does: the server would acknowledge a commit that still
-                # waits for its standby.
+                # psycopg would cancel the statement: then the server acknowledges a commit that
+                # still waits for its standby.
                 self.pgconn.finish()
                 raise
 
 
 def _settings(address: str) -> dict[str, Any]:
-    """What the address says comes first; ours fill in what it is silent about.
+    """Return the connection parameters: those of the address, with our defaults.
 
-    Of `options`, too: whoever sets a `search_path` there wants to keep our time-outs. The encoding
-    is ours: `pipeline` writes UTF-8.
+    `options` are combined, so that an address with a `search_path` keeps our time-outs. The
+    encoding is always UTF-8, as `pipeline` needs.
     """
     given = psycopg.conninfo.conninfo_to_dict(address)
     options = f"{_SETTINGS['options']} {given.get('options') or ''}".rstrip()
     return {**_SETTINGS, **given, "options": options, "client_encoding": "UTF8"}
 
 
-def _connected(settings: Mapping[str, Any], *, patient: bool) -> Punctual:
+def _connected(settings: Mapping[str, Any], *, patient: bool) -> TimedConnection:
     """Connect to the first host that is a primary on the newest timeline. Raises `psycopg.Error`.
 
-    `patient`: a server that takes no connection within `CONNECT_SECONDS_MAX` gets more time.
+    `patient`: try again with a longer time-out after `CONNECT_SECONDS_MAX`.
     """
     try:
-        connection = Punctual.connect(**settings, autocommit=True)
+        connection = TimedConnection.connect(**settings, autocommit=True)
     except psycopg.OperationalError as error:
-        timed_out = "timeout expired" in str(error)  # psycopg's own words, of any of the hosts
+        timed_out = "timeout expired" in str(error)  # psycopg's message, of any of the hosts
         if not (patient and timed_out and settings["connect_timeout"] == CONNECT_SECONDS_MAX):
             raise
         longer = {**settings, "connect_timeout": PATIENT_CONNECT_SECONDS_MAX}
-        connection = Punctual.connect(**longer, autocommit=True)
+        connection = TimedConnection.connect(**longer, autocommit=True)
     try:
         _check_timeline(connection)
     except OldTimeline:
-        # psycopg took the first primary that it found: the newest one may be behind it.
+        # psycopg took the first primary that it found; the newest one may be a later host.
         for host in _hosts(settings):
             with suppress(psycopg.OperationalError):
-                other = Punctual.connect(**host, autocommit=True)
+                other = TimedConnection.connect(**host, autocommit=True)
                 _check_timeline(other)
                 return other
         raise
     return connection
 
 
-def _check_timeline(connection: Punctual) -> None:
+def _check_timeline(connection: TimedConnection) -> None:
     try:
         connection.place = TIMELINES.check(connection)
     except BaseException:
@@ -185,7 +182,7 @@ def _check_timeline(connection: Punctual) -> None:
 
 
 def _hosts(settings: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    """Split an address of several hosts into one address for each; none if there is only one."""
+    """Return one address for each of several hosts; none if there is only one host."""
     lists = {
         name: str(settings[name]).split(",")
         for name in ("host", "hostaddr", "port")
@@ -200,15 +197,16 @@ def _hosts(settings: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     ]
 
 
-class LastingConnection:
-    """One connection, opened when it is needed and anew when it was lost.
+class ReconnectingConnection:
+    """A `SqlConnection` that connects when needed, and again after it was lost.
 
-    Used by one thread at a time. `greet` is done on every new connection before anything else.
-    On one for `pipelines` psycopg itself prepares nothing: after a rollback it lets go of all that
-    is prepared (DEALLOCATE ALL), what `pipeline` did too.
-    One that is `patient` gives a slow server more time for its first connection.
-    One that is used on the event loop's own thread gets a `scout`: another line, in a thread of its
-    own, that has to be well, so that a silent database never holds up the loop.
+    Used by one thread at a time. `on_connect` is called first on every new connection.
+    With `pipelines` psycopg prepares no statements itself: after a rollback it would deallocate
+    all prepared statements, including those of `pipeline`.
+    With `patient` a slow server gets more time for the first connection.
+    A connection used on the event loop's thread has a `monitor`, another connection in a thread of
+    its own. While that is unhealthy this one fails at once, so that a silent database never blocks
+    the loop.
     """
 
     contains = "position(? in {column}) > 0"
@@ -218,7 +216,7 @@ class LastingConnection:
     def __init__(
         self,
         address: str,
-        greet: Callable[[psycopg.Connection[Any]], None] | None = None,
+        on_connect: Callable[[psycopg.Connection[Any]], None] | None = None,
         *,
         pipelines: bool = False,
         patient: bool = False,
@@ -226,32 +224,32 @@ class LastingConnection:
         self._address = address
         self._pipelines = pipelines
         self._patient = patient
-        self._greet = greet
-        self._connection: Punctual | None = None
+        self._on_connect = on_connect
+        self._connection: TimedConnection | None = None
         self._away_until = 0.0
         self._closed = False
         self._in_transaction = False
         self.lock = RLock()
         self.broken_rule: type[Exception] = psycopg.IntegrityError
-        self.scout: LastingConnection | None = None
+        self.monitor: ReconnectingConnection | None = None
 
-    def is_well(self) -> bool:
-        """Whether it is connected, and not waiting in vain."""
+    def is_healthy(self) -> bool:
+        """Return whether it is connected, and not waiting for an answer for too long."""
         connection = self._connection
         if connection is None or connection.closed:
             return False
         since = connection.waiting_since
         return since is None or time.monotonic() - since < SILENCE_SECONDS
 
-    def get(self) -> Punctual:
-        """The connection. Raises `StorageFailed` when the database cannot be reached."""
-        if self.scout is not None and not self.scout.is_well():
+    def get(self) -> TimedConnection:
+        """Return the connection. Raises `StorageFailed` if the database cannot be reached."""
+        if self.monitor is not None and not self.monitor.is_healthy():
             raise StorageFailed("database away")
         connection = self._connection
         if connection is not None and not connection.closed:
             if not TIMELINES.is_old(connection.place):
                 return connection
-            # Another connection has found a newer primary: this one leads to the old one.
+            # Another connection has found a newer primary.
             within = self._in_transaction or connection.info.transaction_status != _IDLE
             self.drop()
             if within:
@@ -265,8 +263,8 @@ class LastingConnection:
             connection = _connected(_settings(self._address), patient=self._patient)
             if self._pipelines:
                 connection.prepare_threshold = None
-            if self._greet is not None:
-                self._greet(connection)
+            if self._on_connect is not None:
+                self._on_connect(connection)
         except BaseException as error:
             if connection is not None:
                 connection.close()
@@ -279,21 +277,21 @@ class LastingConnection:
         return connection
 
     def is_lost(self) -> bool:
-        """Whether the connection broke: the database was started anew, or a firewall forgot us."""
+        """Return whether the connection broke: a restart of the database, or a firewall."""
         return self._connection is not None and bool(self._connection.closed)
 
     def drop(self) -> None:
-        """Let go of a connection that may be in the middle of something."""
+        """Close the connection, whatever is under way on it."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):
                 connection.close()
 
     @contextmanager
-    def guarded(self) -> Iterator[Punctual]:
-        """The connection, for something that is done as a whole; errors become `StorageFailed`.
+    def guarded(self) -> Iterator[TimedConnection]:
+        """Give the connection for several statements; errors become `StorageFailed`.
 
-        Broken rules stay as they are.
+        Broken constraints are raised unchanged. An open transaction is rolled back.
         """
         with self.lock:
             connection = self.get()
@@ -303,7 +301,7 @@ class LastingConnection:
                 raise
             except psycopg.Error as error:
                 if isinstance(error, errors.ReadOnlySqlTransaction):
-                    self.drop()  # a primary that was demoted: the next connection looks elsewhere
+                    self.drop()  # a demoted primary: the next connection finds another one
                 elif not connection.closed and connection.info.transaction_status != _IDLE:
                     with suppress(psycopg.Error):
                         connection.rollback()
@@ -314,8 +312,8 @@ class LastingConnection:
     def execute(self, sql: str, values: Sequence[Any] = (), *, repeatable: bool = False) -> Rows:
         """Run one statement.
 
-        What only reads, or may be done twice, is tried once more on a new connection: when this one
-        was lost, or when it has prepared a plan that no longer fits the schema.
+        A SELECT, or a `repeatable` statement, is tried again on a new connection if this one was
+        lost, or has a prepared plan that no longer fits the schema.
         """
         text = translated(sql)
         try:
@@ -333,9 +331,8 @@ class LastingConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """See the contract."""
         with self.guarded() as connection, connection.transaction():
-            connection.execute(f"SELECT pg_advisory_xact_lock({DEEDS_LOCK})")
+            connection.execute(f"SELECT pg_advisory_xact_lock({TRANSACTION_LOCK})")
             self._in_transaction = True
             try:
                 yield
@@ -343,8 +340,7 @@ class LastingConnection:
                 self._in_transaction = False
 
     @contextmanager
-    def one_moment(self) -> Iterator[None]:
-        """See the contract."""
+    def snapshot(self) -> Iterator[None]:
         with self.guarded() as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             self._in_transaction = True
@@ -355,7 +351,7 @@ class LastingConnection:
                 connection.execute("ROLLBACK")
 
     def skip_numbers(self, table: str, column: str, least: int) -> None:
-        """See the contract. What was issued since is greater: a sequence only moves forward."""
+        """See `SqlConnection`. Sequences only advance, so later numbers are greater."""
         self.execute(
             "INSERT INTO number_floor (numbered, least) VALUES (?, ?)"
             " ON CONFLICT (numbered) DO UPDATE"
@@ -369,10 +365,10 @@ class LastingConnection:
         )
 
     def scrub(self) -> None:
-        """See the contract. The server reuses the room by itself."""
+        """Do nothing: the server reuses the space by itself."""
 
     def close(self) -> None:
-        """Let go of it for good."""
+        """Close it permanently."""
         with self.lock:
             self._closed = True
             self.drop()
@@ -383,19 +379,19 @@ _IDLE = psycopg.pq.TransactionStatus.IDLE
 
 @lru_cache(maxsize=1024)
 def translated(sql: str) -> str:
-    """Question marks as psycopg writes them."""
+    """Return SQL with psycopg's placeholders in place of question marks."""
     return sql.replace("?", "%s")
 
 
-def is_left_behind(connection: Punctual) -> bool:
+def is_outdated(connection: TimedConnection) -> bool:
     """Return whether a newer primary was found since this connection was made."""
     return TIMELINES.is_old(connection.place)
 
 
 def address_of(connection: psycopg.Connection[Any], address: str) -> str:
-    """Return an address that leads to the very server of a connection.
+    """Return an address that only leads to the server of a connection.
 
-    Other programs would take the first host that answers: a standby, or an old primary.
+    Other programs would use the first host that answers, such as a standby or an old primary.
     """
     info = connection.info
     one = {**conninfo_to_dict(address), "host": info.host, "port": info.port}
@@ -405,10 +401,10 @@ def address_of(connection: psycopg.Connection[Any], address: str) -> str:
     return make_conninfo("", **one)
 
 
-def connect_at_leisure(address: str, name: str) -> Punctual:
-    """A plain connection for what may take long, and for who leads it. Raises `StorageFailed`.
+def connect_without_timeouts(address: str, name: str) -> TimedConnection:
+    """Open a plain connection without time-outs for statements. Raises `StorageFailed`.
 
-    `name`: what the server calls it.
+    `name`: the `application_name`.
     """
     usual: dict[str, Any] = {
         "connect_timeout": CONNECT_SECONDS_MAX,
@@ -422,7 +418,7 @@ def connect_at_leisure(address: str, name: str) -> Punctual:
     try:
         usual |= conninfo_to_dict(address)
         connection = _connected(usual, patient=True)
-        connection.patience_seconds = LEISURE_SECONDS_MAX
+        connection.patience_seconds = UNLIMITED_SECONDS
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute("SET statement_timeout = 0")
     except psycopg.Error as error:
@@ -431,49 +427,50 @@ def connect_at_leisure(address: str, name: str) -> Punctual:
 
 
 @contextmanager
-def opened_to_add_up(address: str) -> Iterator[LastingConnection]:
-    """One that reads every row there is, which takes minutes where there are a billion.
+def open_for_full_scan(address: str) -> Iterator[ReconnectingConnection]:
+    """Open a connection for reading whole tables, which may take minutes.
 
     Raises `StorageFailed`.
     """
-    line = LastingConnection(address, partial(_patiently, ADD_UP_SECONDS_MAX), patient=True)
+    database = ReconnectingConnection(
+        address, partial(_patiently, FULL_SCAN_SECONDS_MAX), patient=True
+    )
     try:
-        line.execute(READ_FROM_END_TO_END)
-        yield line
+        database.execute(FULL_SCAN_SETTINGS)
+        yield database
     finally:
-        line.close()
+        database.close()
 
 
 @contextmanager
-def opened_apart(address: str) -> Iterator[LastingConnection]:
-    """A connection of its own for what may take long; usable in any thread.
-
-    Statements may take a minute there.
-    """
-    line = LastingConnection(address, partial(_patiently, APART_SECONDS_MAX), patient=True)
+def open_reader(address: str) -> Iterator[ReconnectingConnection]:
+    """Open a connection for slow reads, of up to a minute per statement. Usable in any thread."""
+    database = ReconnectingConnection(
+        address, partial(_patiently, READER_SECONDS_MAX), patient=True
+    )
     try:
-        yield line
+        yield database
     finally:
-        line.close()
+        database.close()
 
 
 @contextmanager
 def first_start(address: str) -> Iterator[None]:
-    """Be the only node that has its first start; a minute is waited for another one's end.
+    """Lock out the first start of other nodes, waiting up to a minute for one under way.
 
     Raises `StorageFailed`.
     """
-    with opened_apart(address) as line:
-        with line.guarded() as connection:
+    with open_reader(address) as database:
+        with database.guarded() as connection:
             connection.execute("SET lock_timeout = '60s'")
             connection.execute(f"SELECT pg_advisory_lock({FIRST_START_LOCK})")
-        yield  # the lock goes with the connection
+        yield  # the lock ends with the connection
 
 
 @contextmanager
-def taking_time(connection: psycopg.Connection[Any], seconds_max: int) -> Iterator[None]:
-    """Wait for answers as long as the server may work on one, and a little longer."""
-    if not isinstance(connection, Punctual):
+def with_timeout(connection: psycopg.Connection[Any], seconds_max: int) -> Iterator[None]:
+    """Raise the time-out for answers to this time and a little more."""
+    if not isinstance(connection, TimedConnection):
         yield
         return
     before = connection.patience_seconds
@@ -485,7 +482,7 @@ def taking_time(connection: psycopg.Connection[Any], seconds_max: int) -> Iterat
 
 
 def _patiently(seconds_max: int, connection: psycopg.Connection[Any]) -> None:
-    assert isinstance(connection, Punctual)
+    assert isinstance(connection, TimedConnection)
     connection.patience_seconds = seconds_max + 5.0
     connection.execute(
         f"SET statement_timeout = '{seconds_max}s'; SET idle_in_transaction_session_timeout = '60s'"

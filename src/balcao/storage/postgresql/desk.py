@@ -1,4 +1,4 @@
-"""The desk on a database that any number of nodes share."""
+"""The desk on a PostgreSQL shared by any number of nodes."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from balcao.storage.postgresql.engine import PostgresEngine
 
 
 class PostgresDesk(Desk):
-    """The one desk over a `PostgresEngine`, which is given all this."""
+    """The desk over a `PostgresEngine`, which receives the arguments."""
 
     engine: PostgresEngine
 

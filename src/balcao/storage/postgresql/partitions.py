@@ -1,9 +1,8 @@
-"""Monthly partitions of ledger, charged lookups and traces: made ahead, old traces dropped.
+"""Monthly partitions of ledger, charged lookups and traces: created ahead, old traces dropped.
 
-Numbers of requests are UUIDs of version 7: their text begins with the millisecond they were made
-at, in hexadecimal, so a month in Brasília is a range of numbers (docs/adr/0019). Nothing
-depends on a partition being there: rows without one lie in `ledger_entry_rest`,
-`charged_lookup_rest` and `trace_rest`.
+Request numbers are UUIDs of version 7: their text begins with the millisecond of creation in
+hexadecimal, so a month in Brasília is a range of numbers (docs/adr/0019). Partitions are optional:
+rows without one are in `ledger_entry_rest`, `charged_lookup_rest` and `trace_rest`.
 """
 
 import logging
@@ -23,19 +22,19 @@ log = logging.getLogger(__name__)
 
 TABLES = ("ledger_entry", "charged_lookup", "trace")
 
-# Besides the present one. A node that cannot make partitions has two months to be noticed.
+# Besides the present one. A failure to create partitions has no effect for two months.
 MONTHS_AHEAD = 2
 
-# Whoever waits for a table keeps those waiting who come after. Shorter than PostgreSQL's wait
-# before it looks for deadlocks: it is always we who give way, and try again another time.
+# A statement that waits for a table lock blocks later ones. Shorter than `deadlock_timeout`, so
+# that it is always we who give up, and try again later.
 LOCK_MS_MAX = 500
-# A new partition is held against the rows in `..._rest`, which nobody reads meanwhile. Shorter than
-# others wait for a lock.
+# A new partition is checked against the rows in `..._rest`, which are locked meanwhile. Shorter
+# than the lock time-out of other connections.
 WORK_MS_MAX = 2_000
-# Purging goes in many short strokes: tables that were in use are left alone for so long.
+# Purging calls this often: tables that were in use are not tried again for so long.
 AGAIN_SECONDS = 60.0
 
-_LOCK = 0x62616C70  # of all nodes, one makes or drops partitions: "balp"
+_LOCK = 0x62616C70  # one node at a time creates or drops partitions: "balp"
 
 _IS_THERE = "SELECT to_regclass(%s) IS NOT NULL"
 _MAKE = "SELECT make_partition(%s, %s, %s)"
@@ -45,7 +44,7 @@ _MONTHS_OF_TRACES = (
     " ORDER BY p.relname"
 )
 
-# Rows of that month came first, or somebody's partition covers it, or this user may make no table.
+# There are rows of the month already, another partition covers it, or permission is missing.
 _CANNOT_BE = (
     errors.CheckViolation,
     errors.InvalidObjectDefinition,
@@ -55,14 +54,14 @@ _BUSY = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
 
 
 class Partitions:
-    """What one process does about the partitions of its database."""
+    """Creates and drops partitions, for one process."""
 
     def __init__(self) -> None:
-        self._given_up: set[str] = set()  # partitions whose rows lie elsewhere
+        self._given_up: set[str] = set()  # partitions that cannot be created
         self._again_at = 0.0  # monotonic
 
     def make_ahead(self, connection: psycopg.Connection[Any], now_ms: int) -> None:
-        """Make those of this month and of the next ones. What cannot be done now is left."""
+        """Create the partitions of this month and the next ones. Failures are logged."""
         month = civil_day(now_ms).replace(day=1)
         last = month
         for _ in range(MONTHS_AHEAD):
@@ -70,9 +69,9 @@ class Partitions:
         self.make(connection, month, last)
 
     def make(self, connection: psycopg.Connection[Any], first: date, last: date) -> None:
-        """Make those that are missing, from one month to the other. What cannot be is left.
+        """Create missing partitions from one month to another. Failures are logged.
 
-        Several nodes may do so at the same time.
+        Several nodes may do this at the same time.
         """
         if time.monotonic() < self._again_at:
             return
@@ -99,7 +98,7 @@ class Partitions:
                     return
 
     def drop_traces(self, connection: psycopg.Connection[Any], before_ms: int) -> int:
-        """Drop the months of traces in which none was opened at `before_ms` or later. Count."""
+        """Drop partitions with only traces opened before `before_ms`. Return the count."""
         dropped = 0
         if time.monotonic() < self._again_at:
             return dropped
@@ -124,7 +123,7 @@ class Partitions:
 
 @contextmanager
 def _one_by_one(connection: psycopg.Connection[Any]) -> Iterator[None]:
-    """A transaction that waits for nobody for long; nodes follow one another."""
+    """Open a transaction with short time-outs; one node at a time."""
     with connection.transaction():
         connection.execute(
             f"SET LOCAL lock_timeout = {LOCK_MS_MAX}; SET LOCAL statement_timeout = {WORK_MS_MAX}"
@@ -139,9 +138,9 @@ def _bounds(month: date) -> str:
 
 
 def _starts_ms(month: date) -> int:
-    """Where a partition begins: midnight in Brasília as it has been since 2019.
+    """Return the start of a month's partition: midnight at UTC-3, Brasília's offset since 2019.
 
-    Not by zone data: should they change, next month's partition would overlap this one's.
+    Not by time zone data: if they changed, partitions of adjacent months would overlap.
     """
     return to_ms(datetime(month.year, month.month, 1, 3, tzinfo=UTC))
 

@@ -1,9 +1,9 @@
-"""Several statements in one write, and their answers in one wait.
+"""Several statements in one write, and their results in one wait.
 
-psycopg's own pipeline writes every statement by itself and waits for the socket before each. In a
-busy process every wait hands the interpreter to other threads, and it takes milliseconds to get it
-back. Here a round trip is one write and one wait, whatever is in it. `psycopg.pq` is psycopg's
-documented way to libpq (https://www.psycopg.org/psycopg3/docs/api/pq.html).
+psycopg's own pipeline writes each statement separately and waits for the socket before each. In a
+busy process every wait yields the interpreter to other threads, and regaining it takes
+milliseconds. Here a round trip is one write and one wait. `psycopg.pq` is psycopg's documented
+access to libpq (https://www.psycopg.org/psycopg3/docs/api/pq.html).
 """
 
 import select
@@ -20,7 +20,7 @@ from psycopg import errors
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
-from balcao.storage.postgresql.connections import Punctual
+from balcao.storage.postgresql.connections import TimedConnection
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
@@ -35,37 +35,37 @@ class _Statement:
 
 
 class Pipeline:
-    """Statements on one connection, round trip by round trip. One thread at a time.
+    """Runs statements on one connection in round trips. For one thread at a time.
 
-    They are prepared on the connection when they are first used: let them be few, and constant.
+    Statements are prepared on first use: there should be few of them, with constant text.
     """
 
-    def __init__(self, connection: Punctual) -> None:
+    def __init__(self, connection: TimedConnection) -> None:
         self._connection = connection
         self._pgconn = connection.pgconn
         self._queued: list[_Statement] = []
 
     def queue(self, sql: str, values: Sequence[str | int] = ()) -> Rows:
-        """Add a statement to the next round trip; its rows are in the list afterwards.
+        """Add a statement to the next round trip; its rows are in the returned list afterwards.
 
-        Values are told their types by casts in `sql`; arrays are written by `postgresql.rows`.
-        Raises `psycopg.DataError`, `UnicodeEncodeError`: what is no text.
+        Casts in `sql` determine the types of values; arrays are written by `postgresql.rows`.
+        Raises `psycopg.DataError`, `UnicodeEncodeError` for values that are not valid text.
         """
         written = [str(value).encode() for value in values]
         if any(b"\0" in value for value in written):
-            raise psycopg.DataError("a zero byte")  # libpq would take it for the end
+            raise psycopg.DataError("a zero byte")  # libpq would end the value there
         statement = _Statement(sql, written)
         self._queued.append(statement)
         return statement.rows
 
     def sync(self) -> None:
-        """Send what is queued, and wait until all of it is answered.
+        """Send the queued statements and wait for all results.
 
-        Raises `psycopg.Error`: the first that failed; what came after it was not done.
+        Raises the first `psycopg.Error`; the statements after it were not executed.
         """
         queued, self._queued = self._queued, []
         prepared, fresh = self._connection.prepared, dict[str, bytes]()
-        awaited: list[tuple[_Statement, bool]] = []  # and whether it is only prepared
+        awaited: list[tuple[_Statement, bool]] = []  # True: the result of preparing it
         for statement in queued:
             name = prepared.get(statement.sql) or fresh.get(statement.sql)
             if name is None:
@@ -86,15 +86,15 @@ class Pipeline:
                     prepared[statement.sql] = fresh[statement.sql]
                 elif result.ntuples:
                     statement.rows.extend(self._connection.rows_of(result))
-                self._pgconn.get_result()  # the end of this one
-            self._result(until)  # of the synchronisation
+                self._pgconn.get_result()  # the end of this result
+            self._result(until)  # the result of the sync itself
         if failed is not None:
             self._connection.prepares_anew = True
             raise errors.error_from_result(failed)
 
     def _flush(self, until: float) -> None:
         while self._pgconn.flush():
-            # The server may want to be read before it reads on.
+            # The server may stop reading until its results are read.
             if self._wait(select.POLLIN | select.POLLOUT, until) & select.POLLIN:
                 self._pgconn.consume_input()
 
@@ -117,11 +117,11 @@ class Pipeline:
 
 
 @contextmanager
-def pipelined(connection: Punctual) -> Iterator[Pipeline]:
-    """A pipeline, on a line's connection for `pipelines`. What is queued at its end is never sent.
+def pipelined(connection: TimedConnection) -> Iterator[Pipeline]:
+    """Open a pipeline on a connection for `pipelines`. Statements queued at its end are not sent.
 
-    After a failure all is prepared anew: a newer node may have changed the schema meanwhile, and a
-    plan that no longer fits it would fail for as long as the connection lives.
+    After a failure everything is prepared again: a newer node may have changed the schema, and a
+    plan that no longer fits it would fail as long as the connection lives.
     """
     assert connection.prepare_threshold is None
     if connection.prepares_anew:
@@ -136,12 +136,12 @@ def pipelined(connection: Punctual) -> Iterator[Pipeline]:
         try:
             pgconn.exit_pipeline_mode()
         except psycopg.Error:
-            pgconn.finish()  # half a conversation is worth nothing
+            pgconn.finish()  # an incomplete exchange cannot be continued
 
 
 @lru_cache(maxsize=256)
 def _numbered(sql: str) -> bytes:
-    """Parameters as the server numbers them."""
+    """Return SQL with numbered parameters, as the server expects."""
     first, *others = sql.split("%s")
     numbers = count(1)
     return (first + "".join(f"${next(numbers)}{text}" for text in others)).encode()

@@ -1,4 +1,4 @@
-"""A database that nodes share: see `storage.places.DataPlace`."""
+"""The data of an installation on PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -8,27 +8,27 @@ from typing import ClassVar
 
 from balcao.core.questions import Mode
 from balcao.home import Home
-from balcao.storage.ballast import Ballast
-from balcao.storage.contract import Cache, EngineName, Maker
+from balcao.storage.contract import Cache, EngineName, TaskLock
 from balcao.storage.desk.desk import Desk
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.postgresql import backups
-from balcao.storage.postgresql.backups import FETCH_LOCK, MAKER_LOCK, NodeMaker
+from balcao.storage.postgresql.backups import BACKUP_LOCK, FETCH_LOCK, NodeTaskLock
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import first_start
 from balcao.storage.postgresql.desk import PostgresDesk
-from balcao.storage.postgresql.end import PostgresEnd
-from balcao.storage.postgresql.look import PostgresLook, looked_at
+from balcao.storage.postgresql.endpoint import PostgresEndpoint
+from balcao.storage.postgresql.inspection import PostgresInspection, inspect_desk
 from balcao.storage.postgresql.timeline import TIMELINES
 from balcao.storage.transfer.copying import Stopped
-from balcao.storage.transfer.end import End
+from balcao.storage.transfer.endpoint import MoveEndpoint
 from balcao.storage.transfer.sums import DeskSums
 
 
 @dataclass(frozen=True)
 class PostgresPlace:
-    """See the contract. `home` has all the rest, the pepper for one."""
+    """A `storage.places.DataPlace` of a shared database. `home` has the other files."""
 
-    address: str = field(repr=False)  # there may be a password in it
+    address: str = field(repr=False)  # may contain a password
     home: Home
     serves_many: ClassVar[bool] = True
     name: ClassVar[EngineName] = "postgresql"
@@ -37,27 +37,27 @@ class PostgresPlace:
     def __post_init__(self) -> None:
         TIMELINES.keep_in(self.home.timelines)
 
-    def is_begun(self) -> bool:
+    def is_initialized(self) -> bool:
         return self.home.secret.is_file()
 
     def lock(self) -> None:
-        """See the contract. The database knows its nodes itself."""
+        """Return None: any number of nodes may serve."""
 
     @contextmanager
-    def alone_at_first_start(self) -> Iterator[bool]:
+    def first_start_lock(self) -> Iterator[bool]:
         with first_start(self.address):
             yield True
 
-    def ballast(self, size_mb: int) -> Ballast:
-        """See the contract. The disk is the server's."""
-        return Ballast(self.home.path)
+    def disk_reserve(self, size_mb: int) -> DiskReserve:
+        """Return an empty reserve: the server manages the disk."""
+        return DiskReserve(self.home.path)
 
     def open_desk(
         self,
         *,
         pepper: bytes,
         observe_batch: Callable[[int], None] = lambda size: None,
-        ballast: Ballast | None = None,
+        reserve: DiskReserve | None = None,
     ) -> Desk:
         return PostgresDesk(self.address, pepper=pepper, observe_batch=observe_batch)
 
@@ -66,16 +66,16 @@ class PostgresPlace:
         mode: Mode,
         *,
         pepper: bytes,
-        ballast: Ballast | None = None,
+        reserve: DiskReserve | None = None,
         now_ms: Callable[[], int] | None = None,
     ) -> Cache:
         return PostgresCache(self.address, mode, pepper, now_ms)
 
-    def fetcher(self) -> Maker:
-        return NodeMaker(self.address, FETCH_LOCK)
+    def fetch_lock(self) -> TaskLock:
+        return NodeTaskLock(self.address, FETCH_LOCK)
 
-    def backup_maker(self) -> Maker:
-        return NodeMaker(self.address, MAKER_LOCK)
+    def backup_lock(self) -> TaskLock:
+        return NodeTaskLock(self.address, BACKUP_LOCK)
 
     def save_desk(self, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
         return backups.save(self.address, target, pepper, stopped)
@@ -87,11 +87,11 @@ class PostgresPlace:
         backups.load(self.address, copy)
 
     def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
-        """See the contract. The first of the nodes that start saves and migrates it."""
+        """See `DataPlace`. The first node to start saves and migrates the desk."""
         backups.migrate_saved(self.address, save, wait)
 
-    def end(self, *, target: bool) -> End:
-        return PostgresEnd(self.address, self.home.pepper(), target=target)
+    def endpoint(self, *, target: bool) -> MoveEndpoint:
+        return PostgresEndpoint(self.address, self.home.pepper(), target=target)
 
-    def look(self) -> AbstractContextManager[PostgresLook]:
-        return looked_at(self.address)
+    def inspect(self) -> AbstractContextManager[PostgresInspection]:
+        return inspect_desk(self.address)

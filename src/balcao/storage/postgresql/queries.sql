@@ -1,7 +1,7 @@
--- What both engines say, here in PostgreSQL's words: `sqlite/queries.sql` has the same names.
--- Rows come as arrays, column by column: one statement for any number of them (`rows.py`).
+-- Statements that differ between the engines. `sqlite/queries.sql` has the same names.
+-- Parameters are arrays, one for each column: one statement for any number of rows (`rows.py`).
 
--- Who calls, and what is recorded under an idempotency key.
+-- Reads of every request: the caller, the idempotency record, received answers.
 
 -- name: caller
 SELECT k.hash, a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
@@ -34,7 +34,7 @@ WHERE EXISTS (
       AND (t.verdict <> 'none' OR wanted.certificate = 0)
 );
 
--- What decides a batch.
+-- State that a batch is decided on.
 
 -- name: purses
 SELECT found.* FROM unnest(%s::bigint[]) AS wanted (account_id), LATERAL
@@ -43,8 +43,8 @@ SELECT found.* FROM unnest(%s::bigint[]) AS wanted (account_id), LATERAL
      FROM account AS a WHERE a.account_id = wanted.account_id
      LIMIT 1 FOR NO KEY UPDATE) AS found;
 
--- The entry that opened an operation. The limit keeps it from being planned as a join: it is one
--- probe of one partition for each operation, whatever the planner thinks of the tables.
+-- The entry that opened an operation. The limit prevents a join: it costs one probe of one
+-- partition for each operation, whatever the planner estimates.
 -- name: holds
 SELECT o.request_id, o.account_id, e.key_id, o.operation, o.credits, o.client, o.reference,
        o.budgets
@@ -85,7 +85,7 @@ SELECT found.* FROM unnest(%s::text[], %s::bigint[]) AS wanted (batch_id, line),
     (SELECT r.batch_id, r.line, state, request_id, credits FROM batch_row AS r
      WHERE r.batch_id = wanted.batch_id AND r.line = wanted.line LIMIT 1) AS found;
 
--- What a batch changes, but for what it inserts.
+-- Changes of a batch, besides its inserts.
 
 -- name: close_operations
 DELETE FROM open_operation WHERE request_id = ANY(%s::text[]);
@@ -138,7 +138,7 @@ UPDATE account SET folded_ms = %s WHERE account_id = %s;
 INSERT INTO heartbeat VALUES (1, %s)
 ON CONFLICT (only_row) DO UPDATE SET at_ms = excluded.at_ms;
 
--- What processes that died left: what is open by their numbers.
+-- Recovery after nodes that died: of open operations with their numbers.
 
 -- name: void_holds
 INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,
@@ -166,7 +166,7 @@ DELETE FROM open_operation WHERE node_id = ANY(%s::bigint[]);
 -- name: mark_died
 UPDATE idempotency SET state = 'died' WHERE state = 'running' AND node_id = ANY(%s::bigint[]);
 
--- What has run out, and what is still named.
+-- Expired idempotency records, digests with a record, and the mark of a move.
 
 -- name: purge_answers
 DELETE FROM idempotency WHERE (account_id, key_digest) IN
@@ -180,7 +180,7 @@ WHERE digest = ANY(ARRAY(SELECT json_array_elements_text(%s::json)));
 -- name: has_moved
 SELECT to_regclass('storage_move');
 
--- The cache: of one mode, and whoever changes entries tells all nodes.
+-- The cache of one mode. Changes of entries are announced to all nodes by NOTIFY.
 
 -- name: read_entries
 SELECT found.* FROM unnest(%s::text[]) AS wanted (key), LATERAL
@@ -224,7 +224,7 @@ ORDER BY key;
 WITH gone AS (DELETE FROM entry WHERE mode = %s AND key = ANY(%s::text[]) RETURNING key)
 SELECT pg_notify(%s, key) FROM gone;
 
--- Its files are where this process may not look.
+-- Unknown: the server's files are not accessible.
 
 -- name: reusable_bytes
 SELECT 0;

@@ -1,6 +1,6 @@
-"""Rows as arrays, column by column: one statement for any number of them.
+"""Rows as arrays, column by column: one statement for any number of rows.
 
-The literals are made here because it is five times as quick as psycopg's general way.
+The literals are built here, five times as fast as by psycopg's general adaptation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from balcao.storage.batch import Row
 
 
 def integers(values: Iterable[int | float | None]) -> str:
-    """An array of numbers."""
+    """Return an array literal of numbers."""
     return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
 
 
 def texts(values: Iterable[str | None]) -> str:
-    """An array of texts."""
+    """Return an array literal of texts."""
     quoted = [
         "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
         for value in values
@@ -24,7 +24,7 @@ def texts(values: Iterable[str | None]) -> str:
 
 
 def blobs(values: Iterable[bytes | None]) -> str:
-    """An array of bytes."""
+    """Return an array literal of bytes."""
     quoted = ["NULL" if value is None else '"\\\\x' + value.hex() + '"' for value in values]
     return "{" + ",".join(quoted) + "}"
 
@@ -39,11 +39,11 @@ _ARRAYS: Mapping[str, Callable[[Iterable[Any]], str]] = {
 
 
 def unnest(types: Sequence[str]) -> str:
-    """A set of rows with columns of these types, from as many arrays."""
+    """Return SQL that makes rows with columns of these types of as many array parameters."""
     return "unnest(" + ", ".join(f"%s::{kind}[]" for kind in types) + ")"
 
 
 def arrays(types: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """The arrays for `unnest`, a column each."""
+    """Return the array literals for `unnest`, one for each column."""
     columns = zip(*rows, strict=True)
     return [_ARRAYS[kind](column) for kind, column in zip(types, columns, strict=True)]

@@ -1,4 +1,4 @@
-"""Bringing a database up to date, and whether it is ours at all."""
+"""Versions and migrations of a database's schema."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,19 +11,19 @@ from balcao.core.database_server import OLDEST_VERSION
 from balcao.core.errors import StorageNewer, StorageUnreleased
 from balcao.storage import statements
 from balcao.storage.failure import failure
-from balcao.storage.postgresql.connections import taking_time
+from balcao.storage.postgresql.connections import with_timeout
 
 MIGRATION_SECONDS_MAX = 3_600
 COMMIT_SECONDS_MAX = 60
-_LOCK = 0x62616C64  # of all nodes that start together, one migrates
+_LOCK = 0x62616C64  # one node at a time migrates
 
 
 class ServerTooOld(psycopg.NotSupportedError):
     """The server's version is older than `OLDEST_VERSION`."""
 
 
-# A row of `schema_version`, with the edition. Databases from before the first release have none or
-# an earlier edition, and their schemas were numbered otherwise.
+# The row of `schema_version` with the edition. Databases from before the first release have none,
+# or an earlier edition; their schema versions have other meanings.
 _RELEASED = "released"
 
 _VERSION = """
@@ -45,11 +45,10 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
     newest = max(files)
     if connection.info.server_version < OLDEST_VERSION * 10_000:
         raise failure(ServerTooOld(f"server too old: {connection.info.server_version // 10_000}"))
-    # Most starts, and every command, find nothing to do. Those write nothing, and so wait neither
-    # for the disk nor for a standby.
+    # Usually there is nothing to do: then nothing is written, and no disk or standby waited for.
     if _found(connection, folder, newest) == newest:
         return
-    with taking_time(connection, MIGRATION_SECONDS_MAX):
+    with with_timeout(connection, MIGRATION_SECONDS_MAX):
         connection.execute("BEGIN")
         try:
             _bring_up(connection, folder, files)
@@ -57,12 +56,12 @@ def migrate(connection: psycopg.Connection[Any], folder: str) -> None:
             if not connection.closed:
                 connection.execute("ROLLBACK")
             raise
-    with taking_time(connection, COMMIT_SECONDS_MAX):  # it may wait for a standby
+    with with_timeout(connection, COMMIT_SECONDS_MAX):  # it may wait for a standby
         connection.execute("COMMIT")
 
 
 def _found(connection: psycopg.Connection[Any], folder: str, newest: int) -> int:
-    """Return the version that a database has, if this program may use it."""
+    """Return the version of a database. Raises `StorageNewer` if this program cannot use it."""
     has = version(connection, folder)
     if has > newest:
         raise StorageNewer(f"schema {has} is newer than this program's {newest}")
@@ -72,8 +71,8 @@ def _found(connection: psycopg.Connection[Any], folder: str, newest: int) -> int
 def _bring_up(
     connection: psycopg.Connection[Any], folder: str, files: Mapping[int, Traversable]
 ) -> None:
-    # Another node may be at it for longer than a request would wait, and what is done to a
-    # billion rows takes its time: even longer if they were looked up one by one.
+    # A migration of another node may take longer than usual time-outs. One of a billion rows takes
+    # long anyway, and longer still by index lookups.
     connection.execute(
         "SET LOCAL lock_timeout = '60s';"
         f" SET LOCAL statement_timeout = '{MIGRATION_SECONDS_MAX}s';"
@@ -98,13 +97,13 @@ def _bring_up(
 
 
 def create(connection: psycopg.Connection[Any], folder: str, schema: int) -> None:
-    """Make an empty schema of this version, within a transaction of the caller's."""
+    """Create an empty schema of this version, within a transaction of the caller's."""
     files = statements.migrations("postgresql", folder)
     _bring_up(connection, folder, {number: files[number] for number in files if number <= schema})
 
 
 def own_names(kind: Literal["TABLE", "FUNCTION"]) -> Sequence[str]:
-    """Return the names of the tables or functions that this program's schemas have made."""
+    """Return the names of all tables or functions that this program's migrations create."""
     made = re.compile(rf"^CREATE (?:UNLOGGED |OR REPLACE )?{kind} (?:IF NOT EXISTS )?(\w+)", re.M)
     files = (statements.migrations("postgresql", folder) for folder in ("desk", "cache"))
     texts = (file.read_text("utf-8") for some in files for file in some.values())
@@ -112,7 +111,7 @@ def own_names(kind: Literal["TABLE", "FUNCTION"]) -> Sequence[str]:
 
 
 def newest_version(folder: str) -> int:
-    """What this program brings a schema up to."""
+    """Return the newest schema version of this program."""
     return max(statements.migrations("postgresql", folder))
 
 
@@ -128,13 +127,13 @@ def version(connection: psycopg.Connection[Any], folder: str) -> int:
 
 
 def migrated(folder: str) -> Callable[[psycopg.Connection[Any]], None]:
-    """`migrate`, for a `LastingConnection` to do on its first connection only."""
+    """Return an `on_connect` that migrates on the first connection only."""
     done = False
 
-    def greet(connection: psycopg.Connection[Any]) -> None:
+    def on_connect(connection: psycopg.Connection[Any]) -> None:
         nonlocal done
         if not done:
             migrate(connection, folder)
             done = True
 
-    return greet
+    return on_connect

@@ -1,4 +1,4 @@
-"""Commits that wait for a synchronous standby: how many there are, and whether a failure is one."""
+"""Commits that wait for a synchronous standby: their number, and failures due to them."""
 
 from contextlib import closing, suppress
 from typing import Any
@@ -7,9 +7,9 @@ import psycopg
 
 from balcao.core.errors import StorageFailed
 from balcao.storage.failure import failure
-from balcao.storage.postgresql.connections import LastingConnection
+from balcao.storage.postgresql.connections import ReconnectingConnection
 
-# Every user sees the processes of its own role.
+# Users see the processes of their own role.
 WAITING = (
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE wait_event = 'SyncRep' AND datname = current_database()"
@@ -28,16 +28,16 @@ def waiting_commits(connection: psycopg.Connection[Any]) -> int:
 
 
 def explained(failed: StorageFailed, address: str) -> StorageFailed:
-    """Return a failure with its cause, where an answer is missing because of a standby.
+    """Return `WaitsForStandby` as the cause of a missing answer, if a commit waits for a standby.
 
-    Asked on a connection of its own: the one that waits says nothing.
+    Uses a connection of its own, since the waiting one does not respond.
     """
     cause = failed.__cause__
     if isinstance(cause, psycopg.OperationalError) and cause.sqlstate is None:
         with (
-            closing(LastingConnection(address)) as line,
+            closing(ReconnectingConnection(address)) as database,
             suppress(StorageFailed),
-            line.guarded() as connection,
+            database.guarded() as connection,
         ):
             if waiting_commits(connection):
                 return failure(WaitsForStandby("a commit waits for a standby"))

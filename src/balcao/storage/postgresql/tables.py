@@ -1,4 +1,4 @@
-"""The tables of a PostgreSQL: see `storage.transfer.end.Tables`."""
+"""Tables of a PostgreSQL as lines."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,23 +12,23 @@ from psycopg.waiting import Wait
 
 from balcao.storage.postgresql.connections import SEQUENCE, translated
 from balcao.storage.postgresql.partitions import Partitions
-from balcao.storage.transfer.lines import PutAside, joined
+from balcao.storage.transfer.lines import LineBuffer, blocks
 from balcao.storage.transfer.tables import MovedTable
 
 
 class PostgresTables:
-    """See the contract."""
+    """The `storage.transfer.endpoint.Tables` of a database."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
-        self._with_cache = False  # whether the table of the caches is there
+        self._with_cache = False  # whether the caches' table exists
 
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
         return cursor.fetchall() if cursor.description else []
 
-    def is_there(self, name: str) -> bool:
-        return self.ask("SELECT to_regclass(?)", (name,)) != [(None,)]
+    def has_table(self, name: str) -> bool:
+        return self.query("SELECT to_regclass(?)", (name,)) != [(None,)]
 
     def lines(
         self, table: MovedTable, *, after: int | None = None, ordered: bool = True
@@ -51,9 +51,9 @@ class PostgresTables:
         if table.mode is not None and not self._with_cache:
             return 0
         where = _where(table, up_to=up_to, after=after)
-        return int(self.ask(f"SELECT count(*) FROM {table.name}{where}")[0][0])
+        return int(self.query(f"SELECT count(*) FROM {table.name}{where}")[0][0])
 
-    def make_room(self, months: Collection[date]) -> None:
+    def make_partitions(self, months: Collection[date]) -> None:
         partitions = Partitions()
         for month in sorted(months):
             partitions.make(self._connection, month, month)
@@ -66,64 +66,64 @@ class PostgresTables:
         with self._untriggered(table):
             self._load(f"{table.name} ({mode}{', '.join(table.names)})", lines)
 
-    def update(self, table: MovedTable, lines: PutAside) -> None:
-        with self._incoming(table, lines) as here:
-            for name in table.unique:  # two rows may have changed their texts with each other
-                self.ask(
+    def update(self, table: MovedTable, lines: LineBuffer) -> None:
+        with self._incoming(table, lines) as matches:
+            for name in table.unique:  # two rows may have swapped their texts
+                self.query(
                     f"UPDATE {table.name} AS t SET {name} = 'moving ' || t.{table.names[0]}"
-                    f" FROM incoming AS i WHERE {here}"
+                    f" FROM incoming AS i WHERE {matches}"
                 )
             values = ", ".join(f"{name} = i.{name}" for name in table.names[table.key_columns :])
-            self.ask(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {here}")
+            self.query(f"UPDATE {table.name} AS t SET {values} FROM incoming AS i WHERE {matches}")
 
     def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        with self._incoming(table, lines) as here:
-            self.ask(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {here}")
+        with self._incoming(table, lines) as matches:
+            self.query(f"DELETE FROM {table.name} AS t USING incoming AS i WHERE {matches}")
 
     @contextmanager
     def _incoming(self, table: MovedTable, lines: Iterable[bytes]) -> Iterator[str]:
-        """The lines in a table of their own, `incoming`; gives what joins it with the table."""
-        here = " AND ".join(f"t.{column.name} = i.{column.name}" for column in table.key)
+        """Load lines into a temporary table `incoming`; gives the condition that joins both."""
+        matches = " AND ".join(f"t.{column.name} = i.{column.name}" for column in table.key)
         if table.mode is not None:
-            here += f" AND t.mode = '{table.mode}'"
+            matches += f" AND t.mode = '{table.mode}'"
         with self._untriggered(table):
-            self.ask(
+            self.query(
                 f"CREATE TEMPORARY TABLE incoming ON COMMIT DROP AS"
                 f" SELECT {', '.join(table.names)} FROM {table.name} WITH NO DATA"
             )
             self._load("incoming", lines)
-            yield here
+            yield matches
 
     @contextmanager
     def _untriggered(self, table: MovedTable) -> Iterator[None]:
-        """A transaction in which the triggers rest; whoever owns a table may say so."""
+        """Open a transaction without the table's triggers, which its owner may disable."""
         with self._connection.transaction():
-            self.ask(f"ALTER TABLE {table.name} DISABLE TRIGGER USER")
+            self.query(f"ALTER TABLE {table.name} DISABLE TRIGGER USER")
             yield
-            self.ask(f"ALTER TABLE {table.name} ENABLE TRIGGER USER")
+            self.query(f"ALTER TABLE {table.name} ENABLE TRIGGER USER")
 
     def _load(self, into: str, lines: Iterable[bytes]) -> None:
         with self._connection.cursor().copy(f"COPY {into} FROM STDIN".encode()) as copy:
-            for block in joined(lines):
+            for block in blocks(lines):
                 copy.write(block)
 
-    def greatest(self, table: MovedTable) -> int:
+    def max_number(self, table: MovedTable) -> int:
         key = table.names[0]
-        return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])
+        return int(self.query(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])
 
     def last_number(self, table: MovedTable) -> int:
         sequence = self._sequence(table)
         given = 0
         if sequence is not None:
             called = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"
-            given = self.ask(called)[0][0]
-        return max(self.greatest(table), int(given))
+            given = self.query(called)[0][0]
+        return max(self.max_number(table), int(given))
 
-    def go_on_after(self, table: MovedTable, number: int) -> None:
+    def continue_after(self, table: MovedTable, number: int) -> None:
         sequence = self._sequence(table)
         number = max(number, self.last_number(table))
         if sequence is not None and number:
-            self.ask("SELECT setval(?::regclass, ?)", (sequence, number))
+            self.query("SELECT setval(?::regclass, ?)", (sequence, number))
 
     def _sequence(self, table: MovedTable) -> str | None:
         found = self._connection.execute(
@@ -133,7 +133,7 @@ class PostgresTables:
 
 
 def _copied(connection: psycopg.Connection[Any]) -> Iterator[bytes]:
-    """Yield what a COPY sends, as psycopg's own loop does, in a third of its time."""
+    """Yield the data of a COPY, like psycopg's own loop, in a third of its time."""
     pgconn = connection.pgconn
 
     def more() -> PQGen[None]:
@@ -159,9 +159,9 @@ def _copied(connection: psycopg.Connection[Any]) -> Iterator[bytes]:
 
 
 def _where(table: MovedTable, *, up_to: int | None = None, after: int | None = None) -> str:
-    said = [] if table.mode is None else [f"mode = '{table.mode}'"]
+    conditions = [] if table.mode is None else [f"mode = '{table.mode}'"]
     if up_to is not None:
-        said.append(f"{table.names[0]} <= {up_to:d}")
+        conditions.append(f"{table.names[0]} <= {up_to:d}")
     if after is not None:
-        said.append(f"{table.names[0]} > {after:d}")
-    return f" WHERE {' AND '.join(said)}" if said else ""
+        conditions.append(f"{table.names[0]} > {after:d}")
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""

@@ -1,8 +1,8 @@
-"""Timelines of PostgreSQL servers, and refusal of a server that was left behind by a fail-over.
+"""Timelines of PostgreSQL servers, and refusal of an old primary after a fail-over.
 
-Each promotion of a standby begins a new timeline with a greater number. A server with a smaller one
-than this installation has already used is an old primary: what is written there is lost. The
-greatest number is remembered per cluster (system identifier), in memory and in the data folder
+Each promotion of a standby begins a new timeline with a higher number. A server with a lower one
+than this installation has used is an old primary: writes to it are lost. The highest number of each
+cluster (system identifier) is kept in memory and in the data folder
 (docs/adr/0070-the-newest-timeline.md).
 """
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 # A server's cluster and its timeline.
 Place: TypeAlias = tuple[int, int]
 
-# Readable by every user. A standby, which has no timeline to write on, returns no number.
+# Readable by every user. NULL on a standby, which does not write to a timeline.
 _PLACE = (
     "SELECT system_identifier, CASE WHEN NOT pg_is_in_recovery() THEN"
     " ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END"
@@ -31,11 +31,11 @@ _PLACE = (
 
 
 class OldTimeline(psycopg.OperationalError):
-    """The server is an old primary: another one was promoted after it."""
+    """The server is an old primary: a standby has been promoted since."""
 
 
 class Timelines:
-    """The greatest timeline of each cluster. Used by any thread."""
+    """The highest timeline of each cluster. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -43,12 +43,12 @@ class Timelines:
         self._file: Path | None = None
 
     def keep_in(self, file: Path) -> None:
-        """Remember them in this file too, once its folder exists."""
+        """Also store them in this file, once its folder exists."""
         with self._lock:
             self._file = file
 
     def check(self, connection: psycopg.Connection[Any]) -> Place | None:
-        """Return the place of the server, and remember it. Raises `OldTimeline`.
+        """Return the server's cluster and timeline, and store it. Raises `OldTimeline`.
 
         None: the server does not reveal it, as some hosted ones do not.
         """
@@ -68,7 +68,7 @@ class Timelines:
         return place
 
     def is_old(self, place: Place | None) -> bool:
-        """Return whether a newer timeline was seen since a connection was made there."""
+        """Return whether a newer timeline of the cluster is known."""
         return place is not None and place[1] < self._seen.get(place[0], 0)
 
     def _kept(self) -> dict[int, int]:
@@ -84,7 +84,7 @@ class Timelines:
             return {}
 
     def _keep(self, timelines: Mapping[int, int]) -> None:
-        """Write the file whole or not at all. A full disk is no reason to refuse a database."""
+        """Write the file atomically. Failures are logged, since the database can be used anyway."""
         if self._file is None or not self._file.parent.is_dir():
             return
         try:
@@ -94,7 +94,7 @@ class Timelines:
 
 
 def _write_whole(path: Path, content: bytes) -> None:
-    """Replace a file, and leave nothing else behind if that fails. Raises `OSError`."""
+    """Replace a file atomically, without leaving temporary files. Raises `OSError`."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix="timelines.")
     staged = Path(name)
     try:
@@ -122,5 +122,5 @@ def place_of(connection: psycopg.Connection[Any]) -> Place | None:
     return None if row is None or row[1] is None else (row[0], row[1])
 
 
-# Of this process: whatever one connection learns holds for all of them.
+# Shared by all connections of the process.
 TIMELINES: Final = Timelines()

@@ -1,11 +1,11 @@
-"""One batch of change lists on PostgreSQL: two round trips, whatever its size.
+"""Commits a batch of change lists on PostgreSQL in two round trips, whatever its size.
 
-    1  begin; lock the accounts in the order of their numbers; read what decides
-       (`Batch` decides, here)
-    2  insert all rows; count the batch; commit
+    1  begin; lock the accounts in the order of their numbers; read the present state
+       (`Batch` decides, in this process)
+    2  insert all rows; store the number of the batch; commit
 
-Everything a list reads or writes belongs to an account that is locked (idempotency keys and holds
-included), so that nodes that write for one account follow one another and decide on what is true.
+Everything that a list reads or writes belongs to a locked account (idempotency keys and holds
+included), so that nodes write for an account one after another, on its present state.
 """
 
 import logging
@@ -52,7 +52,7 @@ from balcao.storage.budgets import (
 from balcao.storage.desk import jobs
 from balcao.storage.failure import failure
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import LastingConnection
+from balcao.storage.postgresql.connections import ReconnectingConnection
 from balcao.storage.postgresql.limits import BEGIN_BUCKETS, Buckets, Count, Verdicts, names_of
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
@@ -60,10 +60,10 @@ from balcao.storage.postgresql.rows import arrays, integers, texts, unnest
 
 log = logging.getLogger(__name__)
 
-# Deadlocks and the like: somebody else went first, and it is our turn then.
+# After deadlocks and serialization failures.
 TRIES_MAX = 3
 
-# What a batch did before it lost its connection is looked for this long; the callers wait.
+# How long to look for the outcome of a batch whose connection was lost; callers wait for it.
 OUTCOME_SECONDS_MAX = 8.0
 OUTCOME_EVERY_SECONDS = 0.2
 
@@ -86,7 +86,7 @@ _NOT_TEXT: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """How rows get into a table."""
+    """The INSERT of a table, and the types of its columns."""
 
     types: Sequence[str]
     sql: str
@@ -112,7 +112,7 @@ _CHARGED_LOOKUPS = _table("charged_lookup", CHARGED_LOOKUP_COLUMNS)
 _FULL_CHARGED_LOOKUPS = _table("charged_lookup", FULL_CHARGED_LOOKUP_COLUMNS)
 _ENTRIES = _table("ledger_entry", ENTRY_COLUMNS)
 _OPENED = _table("open_operation", OPENED_COLUMNS, ", %s::bigint")
-# A key that ran out may be taken again; one that did not was refused before this point.
+# An expired key may be used again; one in force was refused before.
 _BINDINGS = _table(
     "idempotency",
     BINDING_COLUMNS,
@@ -127,10 +127,10 @@ _CERTIFICATES = _table(
     CERTIFICATE_COLUMNS,
     conflict="ON CONFLICT (account_id, request_id) DO NOTHING",
 )
-_DEEDS = _table("audit_entry", AUDIT_COLUMNS)
-_JOBS = _table("job", jobs.COLUMNS, conflict=jobs.ASKED_AGAIN)
+_AUDITS = _table("audit_entry", AUDIT_COLUMNS)
+_JOBS = _table("job", jobs.COLUMNS, conflict=jobs.ON_CONFLICT)
 
-# Of new rows and known ones: an update of so few is planned as a scan of them all.
+# One upsert for new and existing rows: a separate UPDATE of few rows is planned as a full scan.
 _USES = _table(
     "budget_use",
     USE_COLUMNS,
@@ -145,78 +145,83 @@ _MOVED = (
 )  # fmt: skip
 _COUNTED = ("bigint", "bigint", "text", "text")
 
-_GUILTY = (psycopg.IntegrityError, psycopg.DataError, AssertionError, LookupError, UnicodeError)
-# The last: a plan that a newer node's change of the schema has overtaken.
-_AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
+_LIST_ERRORS = (
+    psycopg.IntegrityError,
+    psycopg.DataError,
+    AssertionError,
+    LookupError,
+    UnicodeError,
+)
+# The last: a prepared plan that no longer fits the schema, which a newer node has changed.
+_RETRYABLE = (errors.SerializationFailure, errors.DeadlockDetected, errors.FeatureNotSupported)
 
 
-class Paying(msgspec.Struct, frozen=True, gc=False):
-    """A request to be counted, and a list that is kept if no limit refuses it."""
+class ChargeRequest(msgspec.Struct, frozen=True, gc=False):
+    """A request to be counted, and changes to commit if no limit refuses it."""
 
     count: Count
     changes: Sequence[Change]
 
 
-ToWrite: TypeAlias = Sequence[Change] | Paying
-# What is paid for is answered with its verdicts, None if a limit refuses; an error where both were
-# in vain.
-BatchAnswer: TypeAlias = Outcome | tuple[Verdicts | None, Outcome]
+WriteRequest: TypeAlias = Sequence[Change] | ChargeRequest
+# The result of a `ChargeRequest` has its verdicts, None if a limit refuses it, and the outcome of
+# its changes; or it is the error of both.
+WriteResult: TypeAlias = Outcome | tuple[Verdicts | None, Outcome]
 
 
 class NodeWriter:
-    """Writes batches on one line. One thread at a time."""
+    """Writes batches on one connection. For one thread at a time."""
 
-    def __init__(self, line: LastingConnection, node: Node) -> None:
-        self._line = line
+    def __init__(self, database: ReconnectingConnection, node: Node) -> None:
+        self._database = database
         self._node = node
-        # Accounts that had budgets when they were read last: those are read together with them.
-        # A guess that may be wrong: then it takes another round trip.
+        # Accounts that had budgets when read last: their budgets are read together with them. If
+        # this guess is wrong, it takes another round trip.
         self._budgeted: set[int] = set()
 
-    def write(self, asked: Sequence[ToWrite]) -> list[BatchAnswer]:
-        """Count and decide in order, and commit what was admitted, durably, all at once.
+    def write(self, requests: Sequence[WriteRequest]) -> list[WriteResult]:
+        """Count and decide requests in order, and commit the admitted ones in one transaction.
 
-        Raises nothing: what cannot be written is `StorageFailed` for all that was asked.
+        Never raises: if the batch cannot be written, each result is `StorageFailed`.
         """
-        with self._line.lock:
+        with self._database.lock:
             for _ in range(TRIES_MAX):
                 try:
-                    return self._together(asked)
-                except _NewBuckets as new:  # nobody makes them while accounts are locked
-                    with suppress(StorageFailed), self._line.guarded() as connection:
+                    return self._write_together(requests)
+                except _MissingBuckets as new:  # inserted while no accounts are locked
+                    with suppress(StorageFailed), self._database.guarded() as connection:
                         connection.execute(BEGIN_BUCKETS.encode(), (texts(new.names),))
-                except _AGAIN as error:
+                except _RETRYABLE as error:
                     log.warning("batch again: %s", type(error).__name__)
                     continue
-                except _GUILTY as error:
-                    # A wall of the schema, or a list that makes no sense: only that list may
-                    # suffer.
-                    if len(asked) == 1:
-                        return [_told(error)]
-                    return [answer for each in asked for answer in self.write([each])]
-                except _Lost:
-                    continue  # before anything could be committed: once more on a new connection
+                except _LIST_ERRORS as error:
+                    # A broken constraint, or an invalid list: the others must not fail with it.
+                    if len(requests) == 1:
+                        return [_storage_failure(error)]
+                    return [answer for each in requests for answer in self.write([each])]
+                except _ConnectionLost:
+                    continue  # nothing was committed: try again on a new connection
                 except Exception as error:
-                    return [_told(error)] * len(asked)
-            return [StorageFailed("no turn") for _ in asked]
+                    return [_storage_failure(error)] * len(requests)
+            return [StorageFailed("no turn") for _ in requests]
 
-    def _together(self, asked: Sequence[ToWrite]) -> list[BatchAnswer]:
-        connection = self._line.get()
+    def _write_together(self, requests: Sequence[WriteRequest]) -> list[WriteResult]:
+        connection = self._database.get()
         number = self._node.next_batch()
         sent = changed = False
-        answers: list[BatchAnswer] = []
-        lists = [each.changes if isinstance(each, Paying) else each for each in asked]
-        names = names_of([each.count for each in asked if isinstance(each, Paying)])
+        answers: list[WriteResult] = []
+        lists = [each.changes if isinstance(each, ChargeRequest) else each for each in requests]
+        names = names_of([each.count for each in requests if isinstance(each, ChargeRequest)])
         try:
             with pipelined(connection) as pipeline:
                 pipeline.queue("BEGIN")
-                # Before the accounts, as everywhere: who waits for both waits in one order.
+                # Buckets are locked before accounts everywhere, to avoid deadlocks.
                 buckets = Buckets(pipeline, names)
                 batch = _read(pipeline, lists, self._budgeted, at_least=len(names))
                 if missing := buckets.missing():
-                    raise _NewBuckets(missing)
-                for each in asked:
-                    if isinstance(each, Paying):
+                    raise _MissingBuckets(missing)
+                for each in requests:
+                    if isinstance(each, ChargeRequest):
                         verdicts = buckets.count(each.count)
                         if all_allow(verdicts):
                             answers.append((verdicts, batch.admit(each.changes)))
@@ -231,36 +236,36 @@ class NodeWriter:
                 if changed:
                     pipeline.queue(self._node.COUNT, (number, self._node.node_id))
                     pipeline.queue("COMMIT")
-                else:  # all was refused: to commit that would wait for the disk
+                else:  # everything was refused: a commit would wait for the disk
                     pipeline.queue("ROLLBACK")
                 sent = True
                 pipeline.sync()
         except BaseException as error:
             if isinstance(error, errors.ReadOnlySqlTransaction):
-                self._line.drop()  # a primary that was demoted; nothing was committed
+                self._database.drop()  # a demoted primary; nothing was committed
                 raise
             if _rolled_back(connection):
                 raise
-            self._line.drop()
+            self._database.drop()
             if not sent:
-                raise _Lost from error
-            log.error("connection lost in a commit of %d lists", len(asked))
+                raise _ConnectionLost from error
+            log.error("connection lost in a commit of %d lists", len(requests))
             if changed and not self._was_committed(number):
                 raise
         return answers
 
     def _was_committed(self, number: int) -> bool:
-        """What became of a batch whose commit nobody answered. Raises `StorageFailed`.
+        """Return whether a batch was committed whose COMMIT got no answer. Raises `StorageFailed`.
 
-        The node's row was written with it, and says so. The server's end of the old connection is
-        ended first: else it might still commit after we have looked.
+        The node's row has the number of the last committed batch. The old connection's server
+        process is ended first: otherwise it might still commit after this read.
         """
         until = time.monotonic() + OUTCOME_SECONDS_MAX
         while True:
             try:
-                return self._node.last_batch(self._line.get()) == number
+                return self._node.last_batch(self._database.get()) == number
             except (psycopg.Error, StorageFailed) as error:
-                self._line.drop()
+                self._database.drop()
                 if time.monotonic() >= until:
                     log.error(
                         "outcome of batch %d of node %d is unknown", number, self._node.node_id
@@ -269,19 +274,22 @@ class NodeWriter:
             time.sleep(OUTCOME_EVERY_SECONDS)
 
 
-class _NewBuckets(Exception):
-    """Some of the limits' buckets are not there yet."""
+class _MissingBuckets(Exception):
+    """Some buckets of rate limits have no rows yet."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
 
 
-class _Lost(Exception):
+class _ConnectionLost(Exception):
     """The connection broke before the commit was sent."""
 
 
 def _rolled_back(connection: psycopg.Connection[Any]) -> bool:
-    """Whether nothing was committed, for certain. False: the connection is lost."""
+    """Roll back; return whether it is certain that nothing was committed.
+
+    False: the connection is lost.
+    """
     if connection.closed:
         return False
     try:
@@ -291,7 +299,7 @@ def _rolled_back(connection: psycopg.Connection[Any]) -> bool:
     return True
 
 
-def _told(error: Exception) -> Exception:
+def _storage_failure(error: Exception) -> Exception:
     if isinstance(error, StorageFailed):
         return error
     log.error("commit failed: %s", type(error).__name__)
@@ -301,29 +309,29 @@ def _told(error: Exception) -> Exception:
 def _read(
     pipeline: Pipeline, lists: Sequence[Sequence[Change]], budgeted: set[int], *, at_least: int
 ) -> Batch:
-    """Lock and read what decides, in one round trip; none if nothing does.
+    """Lock the accounts and read the present state in one round trip, or none if not needed.
 
-    `at_least`: so many rows are locked besides. `budgeted`: the accounts that are guessed to
-    have budgets. It learns which of these have.
+    `at_least`: the number of buckets that are locked, too. `budgeted`: accounts that probably have
+    budgets; it is updated.
     """
-    wanted: Needs = needs(lists)
-    accounts = wanted.accounts | {account_id for account_id, _ in wanted.keys}
+    needed: Needs = needs(lists)
+    accounts = needed.accounts | {account_id for account_id, _ in needed.keys}
     purses, holds, bound, forms = list[Row](), list[Row](), list[Row](), list[Row]()
     if accounts:
         purses = pipeline.queue(QUERIES["purses"], (integers(sorted(accounts)),))
-    if wanted.holds:
-        holds = pipeline.queue(QUERIES["holds"], (texts(wanted.holds),))
-    if wanted.keys:
-        keys = [(*key, at_ms) for key, at_ms in wanted.keys.items()]
+    if needed.holds:
+        holds = pipeline.queue(QUERIES["holds"], (texts(needed.holds),))
+    if needed.keys:
+        keys = [(*key, at_ms) for key, at_ms in needed.keys.items()]
         bound = pipeline.queue(QUERIES["bound"], arrays(("bigint", "text", "bigint"), keys))
-    if wanted.forms:
-        forms = pipeline.queue(QUERIES["forms"], (texts(wanted.forms),))
+    if needed.forms:
+        forms = pipeline.queue(QUERIES["forms"], (texts(needed.forms),))
     rows = list[Row]()
-    if wanted.rows:
-        rows = pipeline.queue(QUERIES["batch_rows"], arrays(("text", "bigint"), [*wanted.rows]))
-    guessed = _queue_budgets(pipeline, lists, budgeted & accounts, wanted.holds)
-    if at_least or accounts or wanted.forms:
-        pipeline.sync()  # from here on the server counts how long we keep them locked in silence
+    if needed.rows:
+        rows = pipeline.queue(QUERIES["batch_rows"], arrays(("text", "bigint"), [*needed.rows]))
+    guessed = _queue_budgets(pipeline, lists, budgeted & accounts, needed.holds)
+    if at_least or accounts or needed.forms:
+        pipeline.sync()  # the server's time-out for idle transactions runs from here on
     batch = Batch(
         {row[0]: Purse(*row[1:]) for row in purses},
         {row[0]: OpenHold(*row[1:]) for row in holds},
@@ -331,14 +339,14 @@ def _read(
         {row[0] for row in forms},
         rows={(row[0], row[1]): RowStanding(*row[2:]) for row in rows},
     )
-    batch.book.learn(guessed)
+    batch.book.load(guessed)
     have = {account_id for account_id, purse in batch.purses.items() if purse.budgets}
     texts_of_holds = [hold.budgets for hold in batch.holds.values() if hold.budgets is not None]
-    missed = not have <= budgeted or not all(map(batch.book.knows, texts_of_holds))
+    missed = not have <= budgeted or not all(map(batch.book.has_loaded, texts_of_holds))
     if missed:
-        more = _queue_budgets(pipeline, lists, have, wanted.holds, always=True)
+        more = _queue_budgets(pipeline, lists, have, needed.holds, always=True)
         pipeline.sync()
-        batch.book.learn(more)
+        batch.book.load(more)
     budgeted -= batch.purses.keys() - have
     budgeted |= have
     return batch
@@ -352,9 +360,9 @@ def _queue_budgets(
     *,
     always: bool = False,
 ) -> Iterable[Row]:
-    """The budgets of these accounts' charges and holds, and of operations that are open.
+    """Queue reading the budgets of these accounts' charges and holds, and of open operations.
 
-    Read behind the lock on their accounts, whose owners' changes wait for it too.
+    Under the lock on their accounts, which changes of budgets take too.
     """
     if not accounts and not always:
         return ()
@@ -370,9 +378,9 @@ def _queue_budgets(
 
 
 def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Everything that was decided, in the order in which the walls let it pass.
+    """Yield the statements of a decided batch, in the order that the constraints need.
 
-    Rows that other nodes may write too go in the order of their keys: no deadlocks.
+    Rows that other nodes may write, too, are in the order of their keys, to avoid deadlocks.
     """
     if batch.charged_lookups:
         yield _insert(_CHARGED_LOOKUPS, batch.charged_lookups)
@@ -383,7 +391,7 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
     if batch.opened:
         yield _insert(_OPENED, batch.opened, node_id)
     if batch.bindings:
-        # The last one of a key that was let go and taken again within the batch.
+        # Of each key the last one: it may be unbound and bound again within the batch.
         last = {(row[0], row[1]): row for row in batch.bindings}
         yield _insert(_BINDINGS, [*last.values()], node_id)
     if batch.closed:
@@ -400,18 +408,18 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
         yield _insert(_TRACES, batch.traces)
     if batch.certificates:
         yield _insert(_CERTIFICATES, batch.certificates)
-    if batch.deeds:
-        yield _insert(_DEEDS, batch.deeds)
-    uses, told = batch.book.close()
-    if uses.first or uses.again:
-        yield _insert(_USES, sorted([*uses.first, *uses.again]))
-    if told or batch.events:
-        yield _insert(_EVENTS, [msgspec.structs.astuple(each) for each in (*batch.events, *told)])
+    if batch.audits:
+        yield _insert(_AUDITS, batch.audits)
+    uses, events = batch.book.close()
+    if uses.inserts or uses.updates:
+        yield _insert(_USES, sorted([*uses.inserts, *uses.updates]))
+    if events or batch.events:
+        yield _insert(_EVENTS, [msgspec.structs.astuple(each) for each in (*batch.events, *events)])
     if batch.jobs:
         yield _insert(_JOBS, [jobs.row_of(batch.jobs[key]) for key in sorted(batch.jobs)])
     if batch.moved:
         yield QUERIES["move_rows"], arrays(_MOVED, [*batch.moved.values()])
-        if counted := tally_rows(batch):  # none, where one row was taken and one given back
+        if counted := tally_rows(batch):  # empty if one row was taken and another given back
             yield QUERIES["count_rows"], arrays(_COUNTED, counted)
     if batch.late:
         for account_id, day, begins_ms in unfolded(batch):

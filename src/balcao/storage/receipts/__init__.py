@@ -1,1 +1,1 @@
-"""Receipts of certificates: their bytes checked, kept and found again."""
+"""Receipts of certificates: checking and storing their bytes."""

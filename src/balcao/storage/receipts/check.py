@@ -1,7 +1,7 @@
-"""What a receipt is, by its content; and whether its bytes may be kept and handed on.
+"""Check of a receipt's content: its media type, and whether it is safe to store and serve.
 
-A PDF is only that if it opens, and a certificate has no use for what can run, reach out or carry
-something else. HTML is not rewritten: it is served in a sandbox (contract 7.3).
+A PDF must open, and must not contain anything that runs, connects to other places or embeds files.
+HTML is not rewritten: it is served in a sandbox (contract 7.3).
 """
 
 import re
@@ -21,12 +21,12 @@ from balcao.core.receipts import RECEIPT_BYTES_MAX
 OBJECTS_MAX = 20_000
 INFLATED_BYTES_MAX = 20_000_000
 
-# Of the thread that looks at the objects. Inflating shuts out all other threads, and what a stream
-# inflates to on the way, where it takes several steps, is counted nowhere: it may end as nothing.
+# Processor time of the checking thread. Inflating blocks all other threads, and the output of
+# intermediate filters of a stream is not counted: the last one may have none.
 PROCESSOR_SECONDS_MAX = 3.0
 
-# Of the whole process, which opens PDFs nowhere else: this is where the inflating of one stream
-# ends, whoever wants it inflated, before it has taken the memory.
+# Limits of the whole process, which opens PDFs nowhere else: they stop the inflating of a stream
+# before it takes the memory.
 set_qpdf_limits(
     flate_max_memory=INFLATED_BYTES_MAX,
     run_length_max_memory=INFLATED_BYTES_MAX,
@@ -37,14 +37,14 @@ set_qpdf_limits(
     max_stream_filters=5,
 )
 
-# Actions by their `/S`. Harmless ones lead about in the document or to a web page.
+# Actions by their `/S`. Others are harmless: they lead within the document or to a web page.
 _ACTIONS_REFUSED = frozenset(
     {
         "/JavaScript", "/Launch", "/SubmitForm", "/ImportData", "/GoToR", "/GoToE", "/Rendition",
         "/Movie", "/Sound", "/RichMediaExecute", "/GoTo3DView",
     }
 )  # fmt: skip
-_EXTERNAL = frozenset({"/F", "/FFilter", "/FDecodeParms"})  # of streams: their data are elsewhere
+_EXTERNAL = frozenset({"/F", "/FFilter", "/FDecodeParms"})  # of streams with data in another file
 _SUBTYPES_REFUSED = frozenset(
     {"/FileAttachment", "/RichMedia", "/Movie", "/Sound", "/Screen", "/3D"}
 )
@@ -56,15 +56,15 @@ _KEYS_REFUSED = frozenset(
     }
 )  # fmt: skip
 
-# What a stream may go through. Pictures are left as they are: to be shown is what they are for.
-# LZW is refused, since nothing limits what it makes of ten megabytes (27 GB).
+# Permitted filters of streams. Pictures are not decoded. LZW is refused: its output has no limit
+# (27 GB from ten megabytes).
 _FILTERS_SHRINKING = frozenset({"/ASCII85Decode", "/ASCIIHexDecode"})
 _FILTERS_READ = _FILTERS_SHRINKING | {"/FlateDecode", "/RunLengthDecode"}
 _FILTERS_OF_PICTURES = frozenset({"/DCTDecode", "/JPXDecode", "/CCITTFaxDecode", "/JBIG2Decode"})
 
 
 def _spelled(word: str) -> bytes:
-    """A pattern of a PDF name, each letter of which may be written as its number."""
+    """Return a pattern of a PDF name, whose letters may be written as hexadecimal escapes."""
     return b"/" + b"".join(
         b"(?:%c|#(?i:%02x))" % (letter, letter) for letter in word.encode("ascii")
     )
@@ -72,9 +72,9 @@ def _spelled(word: str) -> bytes:
 
 _LZW = re.compile(_spelled("LZWD"))
 
-# A stream of objects has a `/First`, a stream of references that is not the last a `/Prev`, in the
-# clear. They are inflated when the file is opened, before anything can be counted or be timed, some
-# tenth of a second each. Receipts have one or two; bookmarks, which have such keys too, none.
+# An object stream has a `/First`, a cross-reference stream but the last a `/Prev`, uncompressed.
+# They are inflated when the file is opened, about a tenth of a second each, before we can count or
+# time it. Receipts have one or two, and no bookmarks, which have such keys too.
 _STREAMS_OF_OBJECTS = re.compile(_spelled("First") + b"|" + _spelled("Prev"))
 STREAMS_OF_OBJECTS_MAX = 32
 
@@ -91,8 +91,8 @@ _NOT_TEXT = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
 _HTML_START_CHARACTERS_MAX = 8_192
 
 
-def inspected(content: bytes) -> MediaType:
-    """What it is. Raises `SourceFailed` for what may not be kept. It may take a moment."""
+def checked_media_type(content: bytes) -> MediaType:
+    """Return the media type of a receipt. Raises `SourceFailed` if it may not be stored. Slow."""
     if not content:
         raise SourceFailed("comprovante: vazio")
     if len(content) > RECEIPT_BYTES_MAX:
@@ -113,7 +113,7 @@ def inspected(content: bytes) -> MediaType:
 
 def _must_be_harmless(content: bytes) -> None:
     try:
-        # Not mended where it is damaged: what we check must be what a reader shows.
+        # Without repair of damage: what we check must be what a reader shows.
         with pikepdf.open(BytesIO(content), attempt_recovery=False) as pdf:
             if pdf.is_encrypted:
                 raise SourceFailed("comprovante: PDF cifrado")
@@ -128,19 +128,19 @@ def _must_be_harmless(content: bytes) -> None:
                     if inflated_bytes > INFLATED_BYTES_MAX:
                         raise SourceFailed("comprovante: PDF grande demais depois de inflado")
             if pdf.get_warnings():
-                # What could not be read, or not within the limits, was not seen above.
+                # Objects that could not be read, or exceeded limits, were skipped above.
                 raise SourceFailed("comprovante: PDF danificado")
     except SourceFailed:
         raise
     except pikepdf.PasswordError:
         raise SourceFailed("comprovante: PDF cifrado") from None
-    except Exception as error:  # whatever a library makes of a damaged file
+    except Exception as error:  # any error of the library about a damaged file
         detail = f"comprovante: PDF que não abre ({type(error).__name__})"
         raise SourceFailed(detail) from None
 
 
 def _containers(pdf: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
-    """Every dictionary and stream, wherever it hangs, or even where nothing leads to it."""
+    """Yield every dictionary and stream, including unreachable ones."""
     until = time.thread_time() + PROCESSOR_SECONDS_MAX
     seen = 0
     for indirect in chain((pdf.trailer,), pdf.objects):
@@ -155,7 +155,7 @@ def _containers(pdf: pikepdf.Pdf) -> Iterator[pikepdf.Object]:
                 inside = [value for _, value in it.items()]
             else:
                 inside = list(it)
-            # Indirect objects come by themselves.
+            # Indirect objects are in `pdf.objects`.
             pending += [each for each in inside if _is_container(each) and not each.is_indirect]
 
 
@@ -164,7 +164,7 @@ def _is_container(it: object) -> bool:
 
 
 def _objection(it: pikepdf.Object) -> str | None:
-    """Why a receipt may not have such an object."""
+    """Return why an object is refused, in Portuguese; None if it is safe."""
     action = _name(it, "/S")
     if action in _ACTIONS_REFUSED:
         return "ações"
@@ -184,12 +184,12 @@ def _objection(it: pikepdf.Object) -> str | None:
 
 
 def _inflated_bytes(stream: pikepdf.Stream) -> int:
-    """What a reader makes of its content; of a picture, what it is made of.
+    """Return the decoded size of a stream; of a picture, the encoded one.
 
-    Raises `SourceFailed` for filters of other kinds, and where one stream alone is too large.
+    Raises `SourceFailed` for other filters, and for a stream that is too large by itself.
     """
-    said = stream.get("/Filter")
-    chain = [said] if isinstance(said, pikepdf.Name) else list(said or ())
+    filter_names = stream.get("/Filter")
+    chain = [filter_names] if isinstance(filter_names, pikepdf.Name) else list(filter_names or ())
     filters = [str(each) for each in chain]
     if (
         filters
@@ -208,8 +208,8 @@ def _inflated_bytes(stream: pikepdf.Stream) -> int:
 
 
 def _name(it: pikepdf.Object, key: str) -> str | None:
-    said = it.get(key)
-    return str(said) if isinstance(said, pikepdf.Name) else None
+    value = it.get(key)
+    return str(value) if isinstance(value, pikepdf.Name) else None
 
 
 def _is_html(content: bytes) -> bool:

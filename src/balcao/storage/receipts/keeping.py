@@ -1,7 +1,7 @@
-"""Receipts' bytes on their way in and out: kept before a record names them, deleted after.
+"""Storing receipts' bytes before their record is committed, and finding orphaned bytes.
 
-A process may die between the bytes and their record. Then there are bytes that nothing names, never
-the reverse; `orphans` finds them. Of a record that goes, a job remembers the bytes.
+A process that dies in between leaves bytes without a record, never the reverse; `orphans` finds
+them. When a record is deleted, a job deletes its bytes.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from balcao.storage.desk.desk import Desk
 
 log = structlog.get_logger()
 
-# The certificate waits for it, which must not be lost over its receipt.
+# The certificate waits for this check, and must not be lost because of its receipt.
 CHECK_SECONDS_MAX = 10.0
 
 
@@ -27,9 +27,9 @@ CHECK_SECONDS_MAX = 10.0
 class ReceiptKeeping:
     """A `sources.contract.ReceiptKeeper`.
 
-    `fetch` gets the bytes from a provider's address, until a time by the event loop's clock, and
-    raises `SourceError`. `inspect` says what they are, or raises `SourceError` for what may not be
-    kept; it may take a while.
+    `fetch` gets the bytes from a provider's address, until a time of the event loop's clock, and
+    raises `SourceError`. `inspect` returns their media type, or raises `SourceError` if they may
+    not be stored; it may be slow.
     """
 
     blobs: Blobs
@@ -39,10 +39,10 @@ class ReceiptKeeping:
     async def keep(
         self, source: str, receipt: bytes | str, until: float = inf
     ) -> StoredReceipt | None:
-        """Fetch it where it is an address, check it, store it. None: there is none to be had.
+        """Fetch a receipt if it is an address, check it, and store it. None: that failed.
 
-        A certificate without its receipt is a certificate: whatever happens here, a bug
-        included, is told to the operator and costs the caller nothing but the receipt.
+        A certificate without its receipt is still a certificate: any error here, bugs included, is
+        logged and costs the caller only the receipt.
         """
         step = "fetch"
         try:
@@ -56,7 +56,7 @@ class ReceiptKeeping:
             step = "store"
             await self.blobs.put(digest, content)
         except Exception as error:
-            # Of other errors the name alone: their text may repeat an address or a document.
+            # Only the class of other errors: their text may contain an address or a document.
             known = isinstance(error, SourceError | StorageFailed) and error.detail
             log.warning(
                 "receipt.unusable",
@@ -72,10 +72,10 @@ class ReceiptKeeping:
 
 
 async def orphans(desk: Desk, blobs: Blobs, before_ms: int) -> AsyncIterator[Sequence[str]]:
-    """Names of stored bytes that no record names, some at a time, for `Blobs.delete`.
+    """Yield names of stored bytes without a record, some at a time, for `Blobs.delete`.
 
-    Of bytes put before that instant, which must lie some minutes back: the record of a receipt
-    comes after its bytes. Raises `StorageFailed`.
+    Only bytes stored before an instant, which must be some minutes ago: the record of a receipt is
+    committed after its bytes. Raises `StorageFailed`.
     """
     async for names in blobs.names(before_ms):
         if unnamed := desk.unnamed(names):

@@ -1,4 +1,4 @@
-"""SQLite: the embedded engine. Reads in place, one writer thread, many changes per commit."""
+"""SQLite: the embedded engine. Synchronous reads, one writer thread, many changes per commit."""
 
 from balcao.storage.statements import queries
 

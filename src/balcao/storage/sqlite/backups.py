@@ -1,4 +1,4 @@
-"""The desk of a backup, which is a SQLite file: copied, made anew from other tables, examined."""
+"""The desk of a backup, which is a SQLite file: copied, built from other tables, examined."""
 
 import re
 import shutil
@@ -11,21 +11,21 @@ import apsw
 
 from balcao.core.errors import StorageNewer
 from balcao.home import Home
-from balcao.storage.moved import TABLE, check_here
+from balcao.storage.moved import TABLE, check_not_moved
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.desk import SqliteDesk
 from balcao.storage.sqlite.files import connect, migrate, newest_version, version
 from balcao.storage.sqlite.tables import SqliteTables
 from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk
-from balcao.storage.transfer.end import Tables
+from balcao.storage.transfer.endpoint import Tables
 from balcao.storage.transfer.errors import BackupRefused
-from balcao.storage.transfer.sums import DeskSeen, DeskSums, sums_of
+from balcao.storage.transfer.sums import DeskExamination, DeskSums, sums_of
 
-# 4 MB at a stroke; between two of them others get the disk.
+# 4 MB per step, with pauses in which others can use the disk.
 PAGES_PER_STEP = 1024
 PAUSE_SECONDS = 0.001
 
-# Tables of SQLite's own have no text. The mark of a move is not made by a migration.
+# Without SQLite's own tables, which have no SQL, and the mark of a move, which no migration makes.
 _OBJECTS = (
     "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"  # noqa: S608
     f" AND name NOT LIKE 'sqlite|_%' ESCAPE '|' AND (type, name) != ('table', '{TABLE}')"
@@ -36,26 +36,26 @@ _INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS 
 
 
 def save(home: Home, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
-    """Copy the desk of a folder as it is at this moment, however much is written meanwhile.
+    """Copy a snapshot of the desk of a folder, while others write.
 
-    A read transaction holds that moment to the end: else every commit would begin the copy anew.
-    It keeps nobody from writing; the log grows until it ends. `pepper` is what the keys must be of.
-    Raises `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`, `StorageIncomplete`,
-    `StorageUnreleased`, `apsw.Error`.
+    A read transaction keeps the snapshot: otherwise every commit would restart the copy. It does
+    not block writers, but the log grows until it ends. `pepper`: the one that the keys must be
+    hashed with. Raises `BackupRefused`, `BackupStopped`, `PepperDiffers`, `StorageMoved`,
+    `StorageIncomplete`, `StorageUnreleased`, `apsw.Error`.
     """
     desk = home.desk
     if not desk.is_file():
         raise BackupRefused(f"Não há o que copiar em {home.path}: falta {desk.name}.")
-    # The backup takes as much room again, for a while: better to know before.
+    # The copy takes as much space again for a while: fail early.
     _check_room(target.parent, desk.stat().st_size)
-    with closing(connect(desk, synchronous="FULL")) as here, _one_moment(here):
-        check_here(here, QUERIES)
-        books = _books(here)
+    with closing(connect(desk, synchronous="FULL")) as connection, _snapshot(connection):
+        check_not_moved(connection, QUERIES)
+        books = _books(connection)
         if pepper is not None:
             books.check_pepper(pepper)
-        with closing(apsw.Connection(str(target))) as there:
-            there.execute("PRAGMA synchronous = OFF")  # it is synced where it goes in the end
-            with there.backup("main", here, "main") as copying:
+        with closing(apsw.Connection(str(target))) as copy:
+            copy.execute("PRAGMA synchronous = OFF")  # the archive is synced
+            with copy.backup("main", connection, "main") as copying:
                 while not copying.done:
                     check_stopped(stopped)
                     copying.step(PAGES_PER_STEP)
@@ -72,48 +72,50 @@ def _check_room(folder: Path, desk_bytes: int) -> None:
 
 
 def save_tables(source: Tables, target: Path, schema: int) -> None:
-    """Make a desk of this schema that has the rows of another engine's tables.
+    """Build a desk of this schema with the rows of another engine's tables.
 
-    The indexes are made at the end, so that those of a large desk do not outgrow the page cache.
+    The indexes are built at the end, so that those of a large desk do not exceed the page cache.
     """
-    with closing(apsw.Connection(str(target))) as there:
-        # Half of it is worth nothing, and it is synced where it goes in the end.
-        there.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
-        migrate(there, "desk", schema)
-        there.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        indexes = there.execute(_INDEXES).fetchall()
+    with closing(apsw.Connection(str(target))) as copy:
+        # An incomplete file is discarded, and the archive is synced.
+        copy.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+        migrate(copy, "desk", schema)
+        copy.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        indexes = copy.execute(_INDEXES).fetchall()
         for name, _ in indexes:
-            there.execute(f"DROP INDEX {name}")
-        copy_desk(source, SqliteTables(there), schema)
+            copy.execute(f"DROP INDEX {name}")
+        copy_desk(source, SqliteTables(copy), schema)
         for _, sql in indexes:
-            there.execute(str(sql))
+            copy.execute(str(sql))
 
 
-def examine(copy: Path) -> DeskSeen:
-    """Add up a backup's desk without changing it. Raises `StorageNewer`."""
+def examine(copy: Path) -> DeskExamination:
+    """Check and sum a backup's desk without changing it. Raises `StorageNewer`."""
     looked = copy.with_name("looked-at.db")
-    # A copy is brought up to date: the backup must stay as it is.
+    # Of a copy, since opening it migrates it.
     shutil.copyfile(copy, looked)
     try:
         return _examine(looked)
     except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError):
-        return DeskSeen(None, ["o banco de dados está danificado"])
+        return DeskExamination(None, ["o banco de dados está danificado"])
     finally:
         for file in looked.parent.glob("looked-at.db*"):
             file.unlink()
 
 
-def _examine(path: Path) -> DeskSeen:
-    with closing(connect(path, synchronous="OFF")) as here:
-        (damage,) = here.execute("PRAGMA quick_check(1)").fetchone() or ("",)
+def _examine(path: Path) -> DeskExamination:
+    with closing(connect(path, synchronous="OFF")) as connection:
+        (damage,) = connection.execute("PRAGMA quick_check(1)").fetchone() or ("",)
         if damage != "ok":
             raise apsw.CorruptError(str(damage))
-        if _objects(here) != _objects_of(version(here)):
-            return DeskSeen(None, ["o banco de dados não tem as tabelas e regras do seu esquema"])
-        with _one_moment(here):
-            books = _books(here)
+        if _objects(connection) != _objects_of(version(connection)):
+            return DeskExamination(
+                None, ["o banco de dados não tem as tabelas e regras do seu esquema"]
+            )
+        with _snapshot(connection):
+            books = _books(connection)
     with closing(SqliteDesk(path)) as desk:
-        return DeskSeen(books, desk.check().complaints)
+        return DeskExamination(books, desk.check().complaints)
 
 
 def _objects_of(schema: int) -> set[tuple[str, ...]]:
@@ -125,7 +127,7 @@ def _objects_of(schema: int) -> set[tuple[str, ...]]:
 
 
 def _objects(connection: apsw.Connection) -> set[tuple[str, ...]]:
-    """Return tables, indexes, views and triggers: one more or less would change what is charged."""
+    """Return tables, indexes, views and triggers with their SQL, without comments and spaces."""
     return {
         (str(kind), str(name), _NOT_MEANT.sub(" ", str(sql)).strip())
         for kind, name, sql in connection.execute(_OBJECTS)
@@ -134,13 +136,13 @@ def _objects(connection: apsw.Connection) -> set[tuple[str, ...]]:
 
 @contextmanager
 def opened(copy: Path) -> Iterator[tuple[SqliteTables, int]]:
-    """Open a backup's desk to be read from; also returns its schema."""
-    with closing(connect(copy, synchronous="OFF")) as here, _one_moment(here):
-        yield SqliteTables(here), version(here)
+    """Open a backup's desk for reading; also gives its schema version."""
+    with closing(connect(copy, synchronous="OFF")) as connection, _snapshot(connection):
+        yield SqliteTables(connection), version(connection)
 
 
 def migrate_saved(desk: Path, save_old: Callable[[int], None]) -> None:
-    """Have a desk of an older schema saved before somebody opens it, which migrates it."""
+    """Call `save_old` with the schema version of a desk that the next opening would migrate."""
     if desk.is_file() and 0 < (has := schema_of(desk)) < newest_version("desk"):
         save_old(has)
 
@@ -151,19 +153,18 @@ def schema_of(path: Path) -> int:
         return version(connection)
 
 
-class OnlyProcess:
-    """The only process on the files of a folder: see `storage.places.Maker`."""
+class SingleProcessLock:
+    """A `TaskLock` that is always acquired: only one process uses the files of a folder."""
 
-    def is_ours(self) -> bool:
-        """See the contract."""
+    def try_acquire(self) -> bool:
         return True
 
     def close(self) -> None:
-        """See the contract."""
+        pass
 
 
 @contextmanager
-def _one_moment(connection: apsw.Connection) -> Iterator[None]:
+def _snapshot(connection: apsw.Connection) -> Iterator[None]:
     connection.execute("BEGIN")
     try:
         yield
@@ -173,4 +174,4 @@ def _one_moment(connection: apsw.Connection) -> Iterator[None]:
 
 def _books(connection: apsw.Connection) -> DeskSums:
     tables = SqliteTables(connection)
-    return sums_of(version(connection), tables.ask, tables.is_there)
+    return sums_of(version(connection), tables.query, tables.has_table)

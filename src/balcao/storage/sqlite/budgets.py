@@ -1,7 +1,7 @@
-"""Budgets of the one file: remembered for as long as nobody but their keeper writes to it.
+"""A cache of budgets for the writing connection, valid as long as nothing else writes to the file.
 
-SQLite tells when a file has changed, whoever did it: what its own pages in memory rely on, this
-relies on too (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html, "data version").
+SQLite's data version changes with every foreign write; its own page cache relies on it, too
+(https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html, "data version").
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,28 +13,28 @@ from balcao.core.budgets import periods_of
 from balcao.storage.budgets import USE_COLUMNS, BudgetBook, Owner
 from balcao.storage.sqlite import QUERIES
 
-# By the row's key: cheaper than to insert it once more and meet the conflict.
-USE_AGAIN = (
+# An UPDATE by key is cheaper than an INSERT that conflicts.
+UPDATE_USE = (
     f"UPDATE budget_use SET {', '.join(f'{name} = ?' for name in USE_COLUMNS[2:])}"  # noqa: S608 - columns of ours
     " WHERE budget_id = ? AND period = ?"
 )
 
-REMEMBERED_MAX = 20_000  # coverings and uses, of some 500 bytes each
+REMEMBERED_MAX = 20_000  # entries of about 500 bytes each
 
 
 class FileBudgets:
-    """What one writing connection knows of budgets, from one of its commits to the next."""
+    """The budgets that a writing connection keeps between its commits."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._book = BudgetBook(self)
-        # Of the file, as the book knows it. None: there is no telling, so the book is void.
+        # The file's data version that the book is based on. None: unknown, so the book is invalid.
         self._version: int | None = None
 
     def book(self) -> BudgetBook:
-        """The book for a transaction that was begun for writing.
+        """Return the book for a write transaction that has begun.
 
-        What it counts is forgotten again unless `committed` follows, whatever happens instead.
+        The book is discarded afterwards, unless `committed` is called.
         """
         known, self._version = self._version, None
         if known != self._connection.data_version() or len(self._book) > REMEMBERED_MAX:
@@ -42,13 +42,11 @@ class FileBudgets:
         return self._book
 
     def committed(self) -> None:
-        """The transaction is part of the file. Before anybody uses the connection again."""
+        """Keep the book after a commit. Must be called before the connection is used again."""
         self._version = self._connection.data_version()
 
-    def owned(self, owner: Owner, at_ms: int) -> Iterable[Sequence[Any]]:
-        """See `BudgetReader`."""
+    def read_owned(self, owner: Owner, at_ms: int) -> Iterable[Sequence[Any]]:
         return self._connection.execute(QUERIES["budgets"], (*periods_of(at_ms), *owner))
 
-    def named(self, budget_id: int, period: str) -> Iterable[Sequence[Any]]:
-        """See `BudgetReader`."""
+    def read_period(self, budget_id: int, period: str) -> Iterable[Sequence[Any]]:
         return self._connection.execute(QUERIES["budgets_of_holds"], (budget_id, period))

@@ -1,15 +1,15 @@
-"""The desk on one file."""
+"""The desk in a SQLite file."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from balcao.storage.ballast import Ballast
 from balcao.storage.desk.desk import Desk
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.sqlite.engine import SqliteEngine
 
 
 class SqliteDesk(Desk):
-    """The one desk over a `SqliteEngine`, which is given all this."""
+    """The desk over a `SqliteEngine`, which receives the arguments."""
 
     engine: SqliteEngine
 
@@ -19,6 +19,6 @@ class SqliteDesk(Desk):
         observe_batch: Callable[[int], None] = lambda size: None,
         *,
         pepper: bytes | None = None,
-        ballast: Ballast | None = None,
+        reserve: DiskReserve | None = None,
     ) -> None:
-        super().__init__(SqliteEngine(path, observe_batch, pepper=pepper, ballast=ballast))
+        super().__init__(SqliteEngine(path, observe_batch, pepper=pepper, reserve=reserve))

@@ -1,4 +1,4 @@
-"""SQLite: one file, and two connections to it."""
+"""The engine on SQLite: one file with two connections."""
 
 import asyncio
 import shutil
@@ -19,36 +19,35 @@ from balcao.core.idempotency import Attempt
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
-from balcao.storage.ballast import Ballast
-from balcao.storage.batch import Outcome, of_a_batch
+from balcao.storage.batch import Outcome, is_batch_row
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.rows import attempt_of, caller_of
-from balcao.storage.engine import ToldPaid
-from balcao.storage.moved import check_here
+from balcao.storage.disk_reserve import DiskReserve
+from balcao.storage.engine import OnCharged
+from balcao.storage.group_commit import Batcher
+from balcao.storage.moved import check_not_moved
 from balcao.storage.pepper import check_pepper
 from balcao.storage.sqlite import QUERIES
-from balcao.storage.sqlite.connection import SqliteConnection, opened_apart
-from balcao.storage.sqlite.files import connect, is_log_short, lengthen_log, migrate
+from balcao.storage.sqlite.connection import SqliteConnection, open_reader
+from balcao.storage.sqlite.files import connect, is_log_short, migrate, preallocate_log
 from balcao.storage.sqlite.writer import FileWriter, Job, write
-from balcao.storage.turns import Turns
 
 T = TypeVar("T")
 
-# Rate limits are counted in memory and written behind, with whatever commit comes next.
+# Rate limits are counted in memory, and written with a later commit.
 LIMITS_WRITTEN_EVERY_MS = 1_000
 BUCKETS_MAX = 100_000
 
-# A disk with less room than this is full.
-ROOM_BYTES_MIN = 1_000_000
+# A disk with less free space than this counts as full.
+FREE_BYTES_MIN = 1_000_000
 
 
 class SqliteEngine:
-    """See `storage.engine.Engine`.
+    """A `storage.engine.Engine` on a file.
 
-    The writer's connection belongs to its thread. The other is used in place, on the event loop's
-    thread: for reading, and for what operators and the start of a process write now and then.
-    `pepper` makes sure that it is the one with which the file's keys were hashed; raises
-    `PepperDiffers`.
+    The writer's connection belongs to its thread. The other one is used on the event loop's thread:
+    for reads, and for the rare writes of operators and of a start. `pepper` must be the one that
+    hashed the file's keys; otherwise raises `PepperDiffers`.
     """
 
     queries = QUERIES
@@ -59,66 +58,61 @@ class SqliteEngine:
         observe_batch: Callable[[int], None] = lambda size: None,
         *,
         pepper: bytes | None = None,
-        ballast: Ballast | None = None,
+        reserve: DiskReserve | None = None,
     ) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         writing = connect(path, synchronous="FULL")
-        check_here(writing, QUERIES)
+        check_not_moved(writing, QUERIES)
         migrate(writing, "desk")
         if pepper is not None:
             check_pepper(writing, pepper, parameter="?")
         self._connection = connect(path, synchronous="FULL")
-        self.here: SqlConnection = SqliteConnection(self._connection)
-        self.apart = partial(opened_apart, path)
+        self.connection: SqlConnection = SqliteConnection(self._connection)
+        self.open_reader = partial(open_reader, path)
         self._path = path
-        self._ballast = ballast or Ballast(path.parent)
-        self._writer = FileWriter(writing, path, self._ballast)
+        self._reserve = reserve or DiskReserve(path.parent)
+        self._writer = FileWriter(writing, path, self._reserve)
         self._observe_batch = observe_batch
-        self._commits: Turns[Sequence[Change], Refusal | None] = Turns(
-            self._writer.worker, self._begin, of_a_batch
+        self._commits: Batcher[Sequence[Change], Refusal | None] = Batcher(
+            self._writer.worker, self._begin, is_batch_row
         )
-        self.commit = self._commits.ask
-        self.tell = self._commits.tell
-        full: Any = self.here.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
+        self.commit = self._commits.submit
+        self.commit_nowait = self._commits.submit_nowait
+        full: Any = self.connection.execute("SELECT bucket, empty_at_ms FROM rate_limit").fetchall()
         self._buckets: dict[str, float] = dict(full)
         self._dirty_buckets: set[str] = set()
         self._limits_written_ms = 0
-        self._now_ms = 0  # the last request's
-        self._doubt_ms = 0
+        self._now_ms = 0  # of the last request
+        self._clock_doubt_ms = 0
 
     # Connections.
 
-    def from_end_to_end(self) -> AbstractContextManager[SqlConnection]:
-        """See the contract."""
-        return nullcontext(self.here)
+    def full_scan(self) -> AbstractContextManager[SqlConnection]:
+        return nullcontext(self.connection)
 
     @contextmanager
-    def in_place(self) -> Iterator[SqlConnection]:
-        """See the contract."""
+    def write_in_place(self) -> Iterator[SqlConnection]:
         try:
-            yield self.here
+            yield self.connection
         except apsw.ConstraintError:
             raise
         except apsw.Error as error:
             raise StorageFailed(type(error).__name__) from error
 
-    async def in_turn(self, work: Callable[[SqlConnection], T]) -> T:
-        """See the contract."""
-        return await self._writer.in_turn(lambda connection: work(SqliteConnection(connection)))
+    async def run_in_writer(self, work: Callable[[SqlConnection], T]) -> T:
+        return await self._writer.run(lambda connection: work(SqliteConnection(connection)))
 
-    # Changes: everything that arrives during a commit goes into the next one.
+    # Commits: all changes that arrive during one share the next one.
 
     def _begin(self, lists: Sequence[Sequence[Change]]) -> Callable[[], Sequence[Outcome]]:
-        """What is left for the writer's thread."""
+        """Begin a commit and return the rest of it, for the writer's thread."""
         self._observe_batch(len(lists))
-        return self._writer.begin(Job(lists, *self._now_and_then()))
+        return self._writer.begin(Job(lists, *self._periodic_values()))
 
-    def on_refused(self, hear: Callable[[Refusal | Exception | None], None]) -> None:
-        """See the contract."""
-        self._commits.refused = hear
+    def on_refusal(self, callback: Callable[[Refusal | Exception | None], None]) -> None:
+        self._commits.on_result = callback
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:
-        """See the contract."""
         try:
             outcome: Outcome = write(self._connection, [changes])[0]
         except apsw.Error as error:
@@ -126,22 +120,19 @@ class SqliteEngine:
         assert not isinstance(outcome, Exception)
         return outcome
 
-    # Callers, answers under their keys, limits.
+    # Callers, idempotency records, limits.
 
     async def caller(self, key_hash: bytes) -> Caller | None:
-        """See the contract."""
         row = self._connection.execute(QUERIES["caller"], (key_hash,)).fetchone()
         return None if row is None else caller_of(row)
 
-    async def earlier(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        """See the contract."""
+    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
         row = self._connection.execute(
             QUERIES["earlier"], (account_id, key_digest, now_ms)
         ).fetchone()
         return None if row is None else attempt_of(row)
 
-    async def received(self, answer: AnswerAbout) -> bool:
-        """See the contract."""
+    async def has_received(self, answer: AnswerAbout) -> bool:
         account_id, operation, uf, document_hash, certificate = structs.astuple(answer)
         alike = (document_hash, account_id, operation, uf, certificate)
         return self._connection.execute(QUERIES["received"], alike * 2).fetchone() is not None
@@ -149,28 +140,27 @@ class SqliteEngine:
     async def spend(
         self, caller: Caller, limits: Sequence[Limit], now_ms: int
     ) -> Sequence[Verdict]:
-        """See the contract."""
         return self.spend_now(caller, limits, now_ms)
 
-    def pay(
+    def charge_nowait(
         self,
         caller: Caller,
         limits: Sequence[Limit],
         now_ms: int,
         changes: Sequence[Change],
-        told: ToldPaid,
+        on_done: OnCharged,
     ) -> None:
-        """See the contract. Limits are in memory."""
+        """See `Engine`. The limits are in memory, so they are counted within this call."""
         verdicts = self.spend_now(caller, limits, now_ms)
         if not all_allow(verdicts):
-            told(None, None)
+            on_done(None, None)
         elif changes:
-            self.tell(changes, partial(told, verdicts))
+            self.commit_nowait(changes, partial(on_done, verdicts))
         else:
-            told(verdicts, None)
+            on_done(verdicts, None)
 
     def spend_now(self, caller: Caller, limits: Sequence[Limit], now_ms: int) -> Sequence[Verdict]:
-        """The same at once, for who cannot wait: limits are counted in memory here."""
+        """Do `spend` synchronously: limits are counted in memory here."""
         if len(self._buckets) >= BUCKETS_MAX:
             self._forget_empty_buckets(now_ms)
         self._now_ms = now_ms
@@ -181,7 +171,7 @@ class SqliteEngine:
             name = bucket_of(limit, caller)
             verdict = spend(limit, buckets.get(name, 0.0), now_ms)
             verdicts.append(verdict)
-            if not verdict.allowed:  # it is what it was, unless the clock was set back
+            if not verdict.allowed:  # unchanged, unless the clock was set back
                 buckets[name] = verdict.empty_at_ms
                 full = True
             counted[name] = verdict.empty_at_ms
@@ -190,12 +180,12 @@ class SqliteEngine:
             self._dirty_buckets.update(counted)
         return verdicts
 
-    def _now_and_then(self) -> tuple[Sequence[tuple[str, float]], int | None]:
-        """What goes with a commit once a second: limits, and the instant."""
+    def _periodic_values(self) -> tuple[Sequence[tuple[str, float]], int | None]:
+        """Return the rate limits and the instant to write, once a second."""
         if abs(self._now_ms - self._limits_written_ms) < LIMITS_WRITTEN_EVERY_MS:
             return (), None
         self._limits_written_ms = self._now_ms
-        return self._take_dirty_buckets(), self._now_ms - self._doubt_ms
+        return self._take_dirty_buckets(), self._now_ms - self._clock_doubt_ms
 
     def _take_dirty_buckets(self) -> Sequence[tuple[str, float]]:
         dirty, self._dirty_buckets = self._dirty_buckets, set()
@@ -205,16 +195,14 @@ class SqliteEngine:
         self._buckets = {name: at for name, at in self._buckets.items() if at > now_ms}
 
     async def forget_limits(self, now_ms: int) -> None:
-        """See the contract."""
         ahead = [name for name, at in self._buckets.items() if at > now_ms]
         self._buckets.update(dict.fromkeys(ahead, 0.0))
         self._dirty_buckets.update(ahead)
 
-    # Starts, clocks, room.
+    # Starts, clocks, disk space.
 
     def recover(self, now_ms: int) -> int:
-        """See the contract."""
-        with self.in_place() as connection, connection.transaction():
+        with self.write_in_place() as connection, connection.transaction():
             held = connection.execute(QUERIES["void_holds"], (now_ms, INTERRUPTED)).fetchall()
             connection.execute(QUERIES["free_budgets"])
             connection.execute(QUERIES["close_voided"])
@@ -222,68 +210,61 @@ class SqliteEngine:
         return len(held)
 
     async def recover_others(self, now_ms: int) -> int:
-        """See the contract."""
-        return 0  # the folder's lock keeps others away
+        return 0  # the folder's lock excludes other processes
 
     async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
-        """See the contract. It is the system's."""
+        """Return None: a file has no clock."""
         return None
 
     def latest_instant(self) -> int | None:
-        """See the contract. To the second: it is written with the limits."""
-        row = self.here.execute("SELECT at_ms FROM heartbeat").fetchone()
+        """See `Engine`. Accurate to a second, since it is written with the limits."""
+        row = self.connection.execute("SELECT at_ms FROM heartbeat").fetchone()
         return None if row is None else row[0]
 
-    def doubt(self, ahead_ms: int) -> None:
-        """See the contract."""
-        self._doubt_ms = ahead_ms
+    def set_clock_doubt(self, ahead_ms: int) -> None:
+        self._clock_doubt_ms = ahead_ms
 
-    async def surely_past(self, now_ms: int) -> int:
-        """See the contract. There is one clock."""
+    async def safe_past(self, now_ms: int) -> int:
+        """Return the same instant: there is only one clock."""
         return now_ms
 
-    async def keep_room(self) -> None:
-        """See the contract."""
+    async def maintain_reserve(self) -> None:
         if self._is_full():
-            await self._writer.in_turn(lambda connection: self._writer.make_room())
-        elif self._ballast.size_bytes and is_log_short(self._path):
-            await self._writer.in_turn(lambda connection: lengthen_log(connection, self._path))
-        await asyncio.to_thread(self._ballast.make)
+            await self._writer.run(lambda connection: self._writer.free_disk_space())
+        elif self._reserve.size_bytes and is_log_short(self._path):
+            await self._writer.run(lambda connection: preallocate_log(connection, self._path))
+        await asyncio.to_thread(self._reserve.create)
 
     def _is_full(self) -> bool:
-        return shutil.disk_usage(self._path.parent).free < ROOM_BYTES_MIN
+        return shutil.disk_usage(self._path.parent).free < FREE_BYTES_MIN
 
     async def state(self) -> None:
-        """See the contract. It is a file."""
+        """Return None: it is a file."""
 
     async def heartbeat(self, now_ms: int) -> None:
-        """See the contract."""
-
         def beat(connection: apsw.Connection) -> None:
-            # What is as small as this still fits into a log that does not grow: a lookup would not.
+            # This small write may fit into the log without growing it, when a lookup would not.
             if self._is_full():
-                self._writer.make_room()
+                self._writer.free_disk_space()
             if self._is_full():
                 raise StorageFailed("disk full")
-            connection.execute(QUERIES["heartbeat"], (now_ms - self._doubt_ms,))
+            connection.execute(QUERIES["heartbeat"], (now_ms - self._clock_doubt_ms,))
 
-        await self._writer.in_turn(beat)
+        await self._writer.run(beat)
 
-    # What has run out.
+    # Retention.
 
     async def purge(self, now_ms: int) -> int:
-        """See the contract."""
-        gone = await self.in_turn(
+        gone = await self.run_in_writer(
             lambda connection: connection.execute(QUERIES["purge_answers"], (now_ms,)).fetchall()
         )
         return len(gone)
 
     async def drop_traces(self, before_ms: int) -> int:
-        """See the contract. Here they lie together."""
+        """Return 0: there are no partitions."""
         return 0
 
     def close(self) -> None:
-        """See the contract."""
         self._writer.close(self._take_dirty_buckets())
         self._connection.close()
-        self._ballast.remove()
+        self._reserve.remove()

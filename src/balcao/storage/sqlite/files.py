@@ -1,4 +1,4 @@
-"""Opening a SQLite file: settings, migrations, and what its errors mean."""
+"""SQLite files: opening, migrations, write-ahead log, full disks."""
 
 import logging
 import os
@@ -11,29 +11,29 @@ from pathlib import Path
 import apsw
 
 from balcao.core.errors import StorageFailed, StorageNewer, StorageUnreleased
-from balcao.storage.ballast import Ballast
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.statements import EDITION, migrations
 
 log = logging.getLogger(__name__)
 
-# `PRAGMA application_id` of our files, "Blc" and the edition. Files from before the first release
-# have none or that of another edition, and their schemas were numbered otherwise.
+# `PRAGMA application_id` of our files: "Blc" and the edition. Files from before the first release
+# have none, or another edition; their schema versions have other meanings.
 APPLICATION_ID = 0x426C6330 + EDITION
 
-# Another process (the command line beside a running server) holds the file for milliseconds.
+# Another process (the command line beside a running server) locks the file for milliseconds.
 BUSY_TIMEOUT_MS = 10_000
 LOG_TRIES_MAX = 200
 LOG_TRY_SECONDS = 0.01
 
-# On a full disk nobody writes meanwhile anyway.
+# On a full disk other writers cannot proceed anyway.
 ROOM_TIMEOUT_MS = 1_000
 
-# A backup reads its rows of one moment for about this long; nobody waits for it meanwhile.
+# A backup keeps its snapshot for about this long; writers are not blocked meanwhile.
 EMPTY_SECONDS_MAX = 10.0
 EMPTY_TRY_SECONDS = 0.05
 
 
-# What the log grows to until it is carried over (`writer.WAL_PAGES_MAX`), and while it is.
+# The size that the log reaches before (`writer.WAL_PAGES_MAX`) and during a checkpoint.
 LOG_BYTES = 20_000_000
 _BLOCK_BYTES = 1 << 20
 
@@ -43,12 +43,12 @@ def connect(path: Path, *, synchronous: str) -> apsw.Connection:
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        _use_log(connection)
+        _enable_wal(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
-        # What was removed, or became something else, is overwritten: it may be about a person.
+        # Overwrite deleted content: it may be personal data.
         connection.execute("PRAGMA secure_delete = ON")
-        # Else INSERT OR REPLACE would remove a row without its DELETE trigger being asked.
+        # Otherwise INSERT OR REPLACE does not run the DELETE triggers of replaced rows.
         connection.execute("PRAGMA recursive_triggers = ON")
     except BaseException:
         connection.close()
@@ -56,11 +56,11 @@ def connect(path: Path, *, synchronous: str) -> apsw.Connection:
     return connection
 
 
-def _use_log(connection: apsw.Connection) -> None:
-    """Go over to WAL mode, which then stays with the file.
+def _enable_wal(connection: apsw.Connection) -> None:
+    """Switch the file to WAL mode permanently.
 
-    Of two processes that make a new file at once, one is told at once that the file is busy,
-    whatever the time-out: so that both do not wait for each other. It has to try again.
+    Of two processes that create a file at the same time, one gets a busy error at once, whatever
+    the time-out, to avoid a deadlock. It has to try again.
     """
     for _ in range(LOG_TRIES_MAX):
         with suppress(apsw.BusyError):
@@ -71,12 +71,12 @@ def _use_log(connection: apsw.Connection) -> None:
 
 
 def log_of(path: Path) -> Path:
-    """Where SQLite keeps the log of changes of a file."""
+    """Return the path of a file's write-ahead log."""
     return path.with_name(f"{path.name}-wal")
 
 
 def is_log_short(path: Path) -> bool:
-    """Whether a file's log of changes has not its usual length, and there is room for it."""
+    """Return whether a file's log is shorter than usual, and there is space to extend it."""
     try:
         return (
             log_of(path).stat().st_size < LOG_BYTES
@@ -86,15 +86,15 @@ def is_log_short(path: Path) -> bool:
         return False
 
 
-def lengthen_log(connection: apsw.Connection, path: Path) -> None:
-    """Give the log of changes its usual length at once, for who writes for long.
+def preallocate_log(connection: apsw.Connection, path: Path) -> None:
+    """Extend the log to its usual length at once, for a long-running writer.
 
-    A flush of what makes a file longer also has to write down how long it is: it takes twice as
-    long as one of bytes in the middle, at times ten times. SQLite uses a log from its beginning,
-    and reads it up to the first page that is none. What cannot be done is left.
+    A sync that makes a file longer also writes its new length, and takes twice as long, at times
+    ten times. SQLite uses the log from its beginning and reads it up to the first invalid page.
+    Failures are logged and ignored.
     """
     try:
-        connection.execute("BEGIN IMMEDIATE")  # so that nobody else makes it longer meanwhile
+        connection.execute("BEGIN IMMEDIATE")  # no other writer extends it meanwhile
         try:
             with log_of(path).open("r+b") as log_file:
                 while (length := log_file.seek(0, os.SEEK_END)) < LOG_BYTES:
@@ -108,30 +108,30 @@ def lengthen_log(connection: apsw.Connection, path: Path) -> None:
 
 
 def is_full(error: Exception) -> bool:
-    """Whether the disk has no room: for the file, for its log, or for the log's index."""
+    """Return whether an error means a full disk: for the file, its log or the log's index."""
     if isinstance(error, apsw.FullError):
         return True
     code = getattr(error, "extendedresult", None)
     return bool(code == apsw.SQLITE_IOERR_SHMSIZE)
 
 
-def make_room(connection: apsw.Connection, ballast: Ballast) -> None:
-    """On a full disk: give up the ballast, and carry the log over, which frees it."""
-    ballast.give_up()
+def free_disk_space(connection: apsw.Connection, reserve: DiskReserve) -> None:
+    """Release the reserve on a full disk, and checkpoint and truncate the log."""
+    reserve.release()
     connection.set_busy_timeout(ROOM_TIMEOUT_MS)
     try:
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.Error as error:  # somebody still reads; the next time, then
+    except apsw.Error as error:  # a read is open: try again next time
         log.warning("no checkpoint on a full disk: %s", type(error).__name__)
     finally:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
-def empty_log(connection: apsw.Connection) -> None:
-    """Carry the log of changes over into the file: it still has the pages as they were.
+def truncate_log(connection: apsw.Connection) -> None:
+    """Checkpoint and truncate the log, which still contains former versions of pages.
 
-    Whoever reads older rows has to end first. SQLite would wait for that with the file locked, so
-    that nobody writes for as long; here we wait, and try. Raises `apsw.BusyError` in the end.
+    Open reads have to end first. SQLite would wait for them with the file locked against writers;
+    so this polls instead. Raises `apsw.BusyError` after `EMPTY_SECONDS_MAX`.
     """
     until = time.monotonic() + EMPTY_SECONDS_MAX
     connection.set_busy_timeout(0)
@@ -150,7 +150,7 @@ def empty_log(connection: apsw.Connection) -> None:
 
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """All that is written within, or none of it. What is read within stays true to the end."""
+    """Open a write transaction: no other writer runs until it ends."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -164,8 +164,8 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 def migrate(connection: apsw.Connection, folder: str, up_to: int | None = None) -> None:
     """Bring the schema up to the newest numbered file of `migrations/{folder}`, or to `up_to`.
 
-    Triggers rest meanwhile, on this connection alone: a new form is given also to rows that never
-    change. Raises `StorageNewer` when the file was written by a newer version of this program, and
+    Triggers are disabled meanwhile, on this connection only: a migration may change append-only
+    rows. Raises `StorageNewer` when the file was written by a newer version of this program, and
     `StorageUnreleased` when by one from before the first release.
     """
     files = migrations("sqlite", folder)
@@ -199,15 +199,15 @@ def version(connection: apsw.Connection) -> int:
 
 
 def newest_version(folder: str) -> int:
-    """What this program brings a schema up to."""
+    """Return the newest schema version of this program."""
     return max(migrations("sqlite", folder))
 
 
 def skip_numbers(connection: apsw.Connection, table: str, least: int) -> None:
-    """Issue no number below `least` in a table any more. Part of a transaction.
+    """Issue no number below `least` in a table any more, within a transaction.
 
-    SQLite itself remembers numbers of AUTOINCREMENT tables alone. The statements that insert into
-    the others look at the floor.
+    SQLite itself keeps a counter only for AUTOINCREMENT tables. Inserts into the others read
+    `number_floor`.
     """
     connection.execute(
         "INSERT INTO number_floor (numbered, least) VALUES (?, ?)"

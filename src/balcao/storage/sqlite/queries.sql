@@ -1,6 +1,6 @@
--- What both engines say, here in SQLite's words: `postgresql/queries.sql` has the same names.
+-- Statements that differ between the engines. `postgresql/queries.sql` has the same names.
 
--- Who calls, and what is recorded under an idempotency key.
+-- Reads of every request: the caller, the idempotency record, received answers.
 
 -- name: caller
 SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
@@ -22,7 +22,7 @@ WHERE document_hash = ? AND +account_id = ? AND operation = ? AND coalesce(uf, '
       AND (verdict <> 'none' OR NOT ?) AND code IS NULL
 LIMIT 1;
 
--- What decides a batch. A list of as many question marks as there are keys comes behind.
+-- State that a batch is decided on. Queries ending in IN get a list of placeholders appended.
 
 -- name: purses
 SELECT account_id, plan, balance_credits, held_credits, ceiling_credits, month, month_credits,
@@ -60,7 +60,7 @@ SELECT request_id FROM idempotency WHERE account_id = ? AND key_digest = ? AND e
 -- name: batch_rows
 SELECT state, request_id, credits FROM batch_row WHERE batch_id = ? AND line = ?;
 
--- What a batch changes, but for what it inserts.
+-- Changes of a batch, besides its inserts.
 
 -- name: close_operations
 DELETE FROM open_operation WHERE request_id = ?;
@@ -94,7 +94,7 @@ UPDATE account SET folded_ms = ? WHERE account_id = ?;
 -- name: heartbeat
 INSERT OR REPLACE INTO heartbeat VALUES (1, ?);
 
--- What a process that died left: here all that is open, since nobody else serves.
+-- Recovery after a process that died: of all open operations, since only one process serves.
 
 -- name: void_holds
 INSERT INTO ledger_entry (account_id, at_ms, month, kind, balance_change, held_change,
@@ -120,7 +120,7 @@ DELETE FROM open_operation;
 -- name: mark_died
 UPDATE idempotency SET state = 'died' WHERE state = 'running';
 
--- What has run out, and what is still named.
+-- Expired idempotency records, digests with a record, and the mark of a move.
 
 -- name: purge_answers
 DELETE FROM idempotency WHERE rowid IN
@@ -132,7 +132,7 @@ SELECT DISTINCT digest FROM receipt WHERE digest IN (SELECT value FROM json_each
 -- name: has_moved
 SELECT 1 FROM sqlite_master WHERE name = 'storage_move';
 
--- The cache. A stretch goes in the order in which the rows lie, which needs no index by age.
+-- The cache. It is swept in the order of its rows, which needs no index by age.
 
 -- name: read_entries
 SELECT body, asked_ms, source FROM entry WHERE key = ?;
@@ -163,7 +163,7 @@ ORDER BY key;
 -- name: erase_entries
 DELETE FROM entry WHERE key = ?;
 
--- Pages of the file that are free: erased rows do not make it smaller.
+-- Free pages within the file: deleting rows does not shrink it.
 
 -- name: reusable_bytes
 SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size;

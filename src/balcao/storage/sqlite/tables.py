@@ -1,4 +1,4 @@
-"""The tables of SQLite files: see `storage.transfer.end.Tables`."""
+"""Tables of SQLite files as lines."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -8,15 +8,15 @@ import apsw
 
 from balcao.core.questions import Mode
 from balcao.storage.sqlite.files import skip_numbers, transaction
-from balcao.storage.transfer.lines import PutAside, chunks, reader, told
+from balcao.storage.transfer.lines import LineBuffer, chunks, line_of, reader
 from balcao.storage.transfer.tables import MovedTable
 
-# As many rows at a stroke as the log of changes takes without growing large.
+# Rows per transaction: few enough to keep the write-ahead log short.
 _ROWS_AT_ONCE = 20_000
 
 
 class SqliteTables:
-    """See the contract."""
+    """The `storage.transfer.endpoint.Tables` of a desk and its caches."""
 
     def __init__(
         self, desk: apsw.Connection, caches: Mapping[Mode, apsw.Connection] | None = None
@@ -24,11 +24,11 @@ class SqliteTables:
         self._desk = desk
         self._caches = {} if caches is None else caches
 
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         return self._desk.execute(sql, values).fetchall()
 
-    def is_there(self, name: str) -> bool:
-        return bool(self.ask("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
+    def has_table(self, name: str) -> bool:
+        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def lines(
         self, table: MovedTable, *, after: int | None = None, ordered: bool = True
@@ -44,7 +44,7 @@ class SqliteTables:
         if ordered:
             sql += " ORDER BY " + ", ".join(column.name for column in table.key)
         for row in connection.execute(sql):
-            yield told(row)
+            yield line_of(row)
 
     def count(
         self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
@@ -55,8 +55,8 @@ class SqliteTables:
         where = _where(table, up_to=up_to, after=after)
         return int(str(connection.execute(f"SELECT count(*) FROM {table.name}{where}").get))  # noqa: S608
 
-    def make_room(self, months: Collection[date]) -> None:
-        """See the contract. Here everything lies together."""
+    def make_partitions(self, months: Collection[date]) -> None:
+        """Do nothing: there are no partitions."""
 
     def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         marks = ", ".join("?" * len(table.columns))
@@ -67,25 +67,26 @@ class SqliteTables:
             map(reader(table), lines),
         )
 
-    def update(self, table: MovedTable, lines: PutAside) -> None:
+    def update(self, table: MovedTable, lines: LineBuffer) -> None:
         read, count = reader(table), table.key_columns
-        here = " AND ".join(f"{column.name} = ?" for column in table.key)
+        by_key = " AND ".join(f"{column.name} = ?" for column in table.key)
         with transaction(self._certain(table)):
-            for name in table.unique:  # two rows may have changed their texts with each other
+            for name in table.unique:  # two rows may have swapped their texts
+                moving = f"'moving ' || {table.names[0]}"
                 self._certain(table).executemany(
-                    f"UPDATE {table.name} SET {name} = 'moving ' || {table.names[0]} WHERE {here}",  # noqa: S608
+                    f"UPDATE {table.name} SET {name} = {moving} WHERE {by_key}",  # noqa: S608
                     (read(line)[:count] for line in lines),
                 )
             values = ", ".join(f"{name} = ?" for name in table.names[count:])
             self._certain(table).executemany(
-                f"UPDATE {table.name} SET {values} WHERE {here}",  # noqa: S608
+                f"UPDATE {table.name} SET {values} WHERE {by_key}",  # noqa: S608
                 ((*row[count:], *row[:count]) for row in map(read, lines)),
             )
 
     def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
         read, count = reader(table), table.key_columns
-        here = " AND ".join(f"{column.name} = ?" for column in table.key)
-        sql = f"DELETE FROM {table.name} WHERE {here}"  # noqa: S608
+        by_key = " AND ".join(f"{column.name} = ?" for column in table.key)
+        sql = f"DELETE FROM {table.name} WHERE {by_key}"  # noqa: S608
         self._many(table, sql, (read(line)[:count] for line in lines))
 
     def _many(self, table: MovedTable, sql: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -94,19 +95,19 @@ class SqliteTables:
             with transaction(connection):
                 connection.executemany(sql, chunk)
 
-    def greatest(self, table: MovedTable) -> int:
+    def max_number(self, table: MovedTable) -> int:
         key = table.names[0]
-        return int(self.ask(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])  # noqa: S608
+        return int(self.query(f"SELECT coalesce(max({key}), 0) FROM {table.name}")[0][0])  # noqa: S608
 
     def last_number(self, table: MovedTable) -> int:
-        given = self.ask(
+        given = self.query(
             "SELECT seq FROM sqlite_sequence WHERE name = ?"
             " UNION ALL SELECT least - 1 FROM number_floor WHERE numbered = ?",
             (table.name, table.name),
         )
-        return max([self.greatest(table), *(int(seq) for (seq,) in given)])
+        return max([self.max_number(table), *(int(seq) for (seq,) in given)])
 
-    def go_on_after(self, table: MovedTable, number: int) -> None:
+    def continue_after(self, table: MovedTable, number: int) -> None:
         with transaction(self._desk):
             skip_numbers(self._desk, table.name, max(number, self.last_number(table)) + 1)
 

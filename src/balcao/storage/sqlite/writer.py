@@ -1,7 +1,7 @@
-"""The one writing connection: everything that waits shares the next commit.
+"""The writing connection: all waiting changes share the next commit (group commit).
 
-No timers: what arrives in one turn of the event loop, or while a batch is being made durable, is
-the next batch (group commit). Each batch is a handful of statements, whatever its size.
+Without timers: the changes of one event-loop turn, or those that arrive while a batch is made
+durable, are the next batch. Each batch takes a few statements, whatever its size.
 """
 
 import logging
@@ -19,7 +19,6 @@ import msgspec
 
 from balcao.core.batches import RowStanding
 from balcao.core.ledger import Change, Purse
-from balcao.storage.ballast import Ballast
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -41,187 +40,192 @@ from balcao.storage.batch import (
 )
 from balcao.storage.budgets import EVENT_COLUMNS, USE_COLUMNS
 from balcao.storage.desk import jobs
+from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.failure import failure
+from balcao.storage.group_commit import Worker, run_in
 from balcao.storage.sqlite import QUERIES
-from balcao.storage.sqlite.budgets import USE_AGAIN, FileBudgets
-from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, connect, is_full, make_room
-from balcao.storage.turns import Worker, in_thread
+from balcao.storage.sqlite.budgets import UPDATE_USE, FileBudgets
+from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, connect, free_disk_space, is_full
 
 log = logging.getLogger(__name__)
 
 ROWS_PER_STATEMENT_MAX = 128  # powers of two up to here: few statements to keep prepared
 
-WAL_PAGES_MAX = 4_000  # 16 MB: then what was committed is carried over into the file itself
+WAL_PAGES_MAX = 4_000  # 16 MB: then the log is checkpointed into the file
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Job:
-    """Change lists to be made durable together."""
+    """Change lists to commit together."""
 
     lists: Sequence[Sequence[Change]]
     limits: Sequence[tuple[str, float]] = field(default_factory=tuple)  # rate limits, best effort
-    at_ms: int | None = None  # the instant, to be found in the books at the next start
+    at_ms: int | None = None  # the present time, for `latest_instant` at the next start
 
 
 class FileWriter:
-    """Owns the writing connection. What waits for the disk is done in its thread.
+    """Owns the writing connection, and waits for the disk in its own thread.
 
-    A flush takes as long as the disk likes, a second or two where it stalls, and nothing tells
-    beforehand: so the event loop never waits for one. What comes before it is work in memory, and
-    done where it is: a thread that wants the interpreter for each statement costs more than they
-    do (ADR 0010).
+    A sync takes an unpredictable time, seconds if the disk stalls, so the event loop never waits
+    for one. The statements before it work in memory and run on the event loop's thread: switching
+    threads for each statement would cost more than the statements (ADR 0010).
     """
 
-    def __init__(self, connection: apsw.Connection, path: Path, ballast: Ballast) -> None:
+    def __init__(self, connection: apsw.Connection, path: Path, reserve: DiskReserve) -> None:
         self._connection = connection
         self._path = path
-        self._ballast = ballast
+        self._reserve = reserve
         self._budgets = FileBudgets(connection)
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
-        self._carried: bool | None = None  # False: it is being done; None: nobody was asked to
+        # Whether the first part of a checkpoint is done; None: none is under way.
+        self._checkpointed: bool | None = None
         connection.set_wal_hook(self._note_wal)
-        # The first is counted by who asks, the second by the thread: equal, it has nothing to do.
-        self._given = 0
-        self._done = 0
-        # Held while a transaction is begun here and not ended there, and while the log is
-        # carried over; nobody waits for it.
-        self._begun = threading.Lock()
+        # Jobs handed to the thread, and jobs finished by it. If equal, the thread is idle.
+        self._submitted = 0
+        self._finished = 0
+        # Held from the beginning of a transaction on the event loop to its end in the thread, and
+        # during the second part of a checkpoint. Never waited for.
+        self._transaction_lock = threading.Lock()
         self.worker = Worker("desk-writer")
-        self._carrier = Worker("desk-checkpoint")
+        self._checkpointer = Worker("desk-checkpoint")
 
     def begin(self, job: Job) -> Callable[[], Sequence[Outcome]]:
-        """Decide a job and write it into memory. What is returned makes it durable in the thread.
+        """Decide a job and write it in memory. The returned function commits it in the thread.
 
-        It must be handed to the thread at once. Where the thread is at work, or something is in
-        the way, all is left to it.
+        It must be submitted to the thread at once. If the thread is busy, or anything fails, the
+        function does everything.
         """
-        idle = self._given == self._done
-        self._given += 1
-        if not idle or not self._begun.acquire(blocking=False):
-            return partial(self._patiently, job)
+        idle = self._submitted == self._finished
+        self._submitted += 1
+        if not idle or not self._transaction_lock.acquire(blocking=False):
+            return partial(self._write_counted, job)
         try:
             self._connection.set_busy_timeout(0)
             outcomes = self._decide(job)
-        except Exception:  # busy, full, a wall: the thread finds out, and says so
-            self._begun.release()
-            return partial(self._patiently, job)
+        except Exception:  # busy, full or a broken constraint: the thread tries again and reports
+            self._transaction_lock.release()
+            return partial(self._write_counted, job)
         finally:
             self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        return partial(self._end, job, outcomes)
+        return partial(self._commit_begun, job, outcomes)
 
-    async def in_turn(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Have some work done in the thread, which may wait for a busy file.
+    async def run(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run `work` in the thread, which may wait for a busy file.
 
-        Of several statements it makes a transaction itself. Raises what the work refuses (our own
-        errors, `LookupError`), and else `StorageFailed`.
+        Work of several statements opens its own transaction. Raises our own errors and
+        `LookupError` of `work` unchanged, others as `StorageFailed`.
         """
-        self._given += 1
-        return await in_thread(self.worker, partial(self._beside, work), in_any_case=True)
+        self._submitted += 1
+        return await run_in(self.worker, partial(self._run_counted, work), shielded=True)
 
     def close(self, limits: Sequence[tuple[str, float]]) -> None:
-        """Finish what is queued, and these rate limits; then let go of the file."""
-        self._given += 1
-        self.worker.submit(partial(self._patiently, Job((), limits)))
+        """Finish the queued work, write these rate limits, and close the file."""
+        self._submitted += 1
+        self.worker.submit(partial(self._write_counted, Job((), limits)))
         self.worker.close()
-        self._carrier.close()
+        self._checkpointer.close()
         self._connection.close()
 
     # In the thread.
 
-    def patiently(self, job: Job) -> Sequence[Outcome]:
-        """Write a job, however long that takes. Raises nothing."""
-        outcomes = self._trying_twice(job)
+    def write(self, job: Job) -> Sequence[Outcome]:
+        """Write a job, waiting as long as it takes. Never raises."""
+        outcomes = self._write_or_free_space(job)
         self._checkpoint_soon()
         return outcomes
 
-    def _patiently(self, job: Job) -> Sequence[Outcome]:
+    def _write_counted(self, job: Job) -> Sequence[Outcome]:
         try:
-            return self.patiently(job)
+            return self.write(job)
         finally:
-            self._done += 1
+            self._finished += 1
 
-    def _end(self, job: Job, begun: Sequence[Outcome]) -> Sequence[Outcome]:
-        """The same of a job that was begun."""
+    def _commit_begun(self, job: Job, begun: Sequence[Outcome]) -> Sequence[Outcome]:
+        """Commit a job that was begun. Never raises."""
         try:
-            return self._trying_twice(job, begun)
+            return self._write_or_free_space(job, begun)
         finally:
-            self._begun.release()
+            self._transaction_lock.release()
             self._checkpoint_soon()
-            self._done += 1
+            self._finished += 1
 
-    def _trying_twice(self, job: Job, begun: Sequence[Outcome] | None = None) -> Sequence[Outcome]:
+    def _write_or_free_space(
+        self, job: Job, begun: Sequence[Outcome] | None = None
+    ) -> Sequence[Outcome]:
         try:
-            return self._together(job, begun)
-        except _Full:
-            self.make_room()
+            return self._write_together(job, begun)
+        except _DiskFull:
+            self.free_disk_space()
             try:
-                return self._together(job)
-            except (apsw.BusyError, _Full) as error:
+                return self._write_together(job)
+            except (apsw.BusyError, _DiskFull) as error:
                 return [_failure(error.__cause__ or error)] * len(job.lists)
-        except apsw.BusyError as error:  # held by another process for longer than we wait
+        except apsw.BusyError as error:  # locked by another process for longer than we wait
             return [_failure(error)] * len(job.lists)
 
-    def _beside(self, work: Callable[[apsw.Connection], T]) -> T:
+    def _run_counted(self, work: Callable[[apsw.Connection], T]) -> T:
         try:
             return work(self._connection)
         except Exception as error:
             if is_full(error):
-                self.make_room()  # for the next one
+                self.free_disk_space()  # for the next attempt
             raise
         finally:
             self._checkpoint_soon()
-            self._done += 1
+            self._finished += 1
 
-    def make_room(self) -> None:
-        """Free what can be on a full disk. In the thread, in its turn."""
-        make_room(self._connection, self._ballast)
+    def free_disk_space(self) -> None:
+        """Free space on a full disk. Called in the thread."""
+        free_disk_space(self._connection, self._reserve)
         self._wal_pages = 0
 
     def _checkpoint_soon(self) -> None:
-        """After those who wait were told.
+        """Checkpoint a long log, after the results of a commit are ready.
 
-        Most of the log is carried over beside the commits, which do not wait for it; then, in a
-        turn of its own, what they wrote meanwhile: else the log would never be at its end, and
-        only there does SQLite begin it anew.
+        The first part runs in another thread, in parallel to commits. The second part runs in this
+        thread and covers what they wrote meanwhile: SQLite restarts the log from the beginning only
+        when all of it is checkpointed.
         """
         if self._wal_pages <= WAL_PAGES_MAX:
             return
-        if self._carried is None:
-            self._carried = False
-            self._carrier.submit(self._carry)
-        elif self._carried:
+        if self._checkpointed is None:
+            self._checkpointed = False
+            self._checkpointer.submit(self._checkpoint_beside)
+        elif self._checkpointed:
             self.worker.submit(self._checkpoint)
 
-    def _carry(self) -> None:
-        """In the other thread."""
+    def _checkpoint_beside(self) -> None:
+        """Run the first part of a checkpoint, in the checkpointer's thread."""
         try:
             with closing(connect(self._path, synchronous="FULL")) as beside:
                 beside.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except Exception as error:  # whatever it is, all is left to the writer's turn
+        except Exception as error:  # the second part does everything
             log.warning("checkpoint failed: %s", type(error).__name__)
         finally:
-            self._carried = True
+            self._checkpointed = True
 
     def _checkpoint(self) -> None:
-        if self._wal_pages <= WAL_PAGES_MAX or not self._begun.acquire(blocking=False):
-            return  # the next one was begun already, and its end asks again
+        if self._wal_pages <= WAL_PAGES_MAX or not self._transaction_lock.acquire(blocking=False):
+            return  # the next transaction has begun; after its commit this is called again
         try:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        except apsw.Error as error:  # the log goes on growing; nothing is lost
+        except apsw.Error as error:  # the log keeps growing; nothing is lost
             log.warning("checkpoint failed: %s", type(error).__name__)
         finally:
             self._wal_pages = 0
-            self._carried = None
-            self._begun.release()
+            self._checkpointed = None
+            self._transaction_lock.release()
 
     def _note_wal(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._wal_pages = pages
         return apsw.SQLITE_OK
 
-    def _together(self, job: Job, begun: Sequence[Outcome] | None = None) -> Sequence[Outcome]:
+    def _write_together(
+        self, job: Job, begun: Sequence[Outcome] | None = None
+    ) -> Sequence[Outcome]:
         try:
             if begun is None:
                 begun = self._decide(job)
@@ -230,14 +234,14 @@ class FileWriter:
         except apsw.BusyError:
             raise
         except (apsw.ConstraintError, AssertionError, LookupError, UnicodeError):
-            # A wall of the schema, or a list that makes no sense: only that list may suffer.
-            return [self._alone(changes) for changes in job.lists]
+            # A broken constraint, or an invalid list: the other lists must not fail with it.
+            return [self._write_list(changes) for changes in job.lists]
         except Exception as error:
             if is_full(error):
-                raise _Full from error
+                raise _DiskFull from error
             return [_failure(error)] * len(job.lists)
 
-    def _alone(self, changes: Sequence[Change]) -> Outcome:
+    def _write_list(self, changes: Sequence[Change]) -> Outcome:
         try:
             return write(self._connection, [changes], self._budgets)[0]
         except Exception as error:
@@ -247,8 +251,8 @@ class FileWriter:
         return _decide(self._connection, job.lists, self._budgets, job.limits, job.at_ms)
 
 
-class _Full(Exception):
-    """The disk has no room, and nothing was kept. The cause is SQLite's own error."""
+class _DiskFull(Exception):
+    """The disk is full and nothing was committed. The cause is SQLite's own error."""
 
 
 def _failure(error: BaseException) -> Exception:
@@ -262,9 +266,9 @@ def write(
     lists: Sequence[Sequence[Change]],
     budgets: FileBudgets | None = None,
 ) -> Sequence[Outcome]:
-    """Decide the lists in order and commit what was admitted, durably, all at once.
+    """Decide the lists in order, and commit the admitted ones in one durable transaction.
 
-    `budgets`: what the connection remembers of them.
+    `budgets`: the connection's cache of budgets.
     """
     budgets = budgets or FileBudgets(connection)
     outcomes = _decide(connection, lists, budgets)
@@ -279,7 +283,7 @@ def _decide(
     limits: Sequence[tuple[str, float]] = (),
     at_ms: int | None = None,
 ) -> Sequence[Outcome]:
-    """Begin a transaction of what is admitted; if it cannot be, it is rolled back."""
+    """Begin a transaction with the admitted lists. On an error it is rolled back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         batch = _read(connection, lists, budgets)
@@ -310,16 +314,16 @@ def _roll_back(connection: apsw.Connection) -> None:
 def _read(
     connection: apsw.Connection, lists: Sequence[Sequence[Change]], budgets: FileBudgets
 ) -> Batch:
-    wanted: Needs = needs(lists)
-    purses = {row[0]: Purse(*row[1:]) for row in _by_key(connection, "purses", wanted.accounts)}
-    holds = {row[0]: OpenHold(*row[1:]) for row in _by_key(connection, "holds", wanted.holds)}
+    needed: Needs = needs(lists)
+    purses = {row[0]: Purse(*row[1:]) for row in _by_key(connection, "purses", needed.accounts)}
+    holds = {row[0]: OpenHold(*row[1:]) for row in _by_key(connection, "holds", needed.holds)}
     bound: dict[tuple[int, str], str] = {}
-    for (account_id, digest), at_ms in wanted.keys.items():
+    for (account_id, digest), at_ms in needed.keys.items():
         for (request_id,) in connection.execute(QUERIES["bound"], (account_id, digest, at_ms)):
             bound[account_id, digest] = request_id
-    forms = {form_id for (form_id,) in _by_key(connection, "forms", wanted.forms)}
+    forms = {form_id for (form_id,) in _by_key(connection, "forms", needed.forms)}
     rows: dict[tuple[str, int], RowStanding] = {}
-    for key in wanted.rows:
+    for key in needed.rows:
         for standing in connection.execute(QUERIES["batch_rows"], key):
             rows[key] = RowStanding(*standing)
     return Batch(purses, holds, bound, forms, budgets.book(), rows=rows)
@@ -340,7 +344,7 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
     _insert(connection, "charged_lookup", FULL_CHARGED_LOOKUP_COLUMNS, batch.full_charged_lookups)
     _insert(connection, "ledger_entry", ENTRY_COLUMNS, batch.entries)
     _insert(connection, "open_operation", OPENED_COLUMNS, batch.opened)
-    # A key that ran out may be taken again; one that did not was refused before this point.
+    # An expired key may be used again; one in force was refused before.
     _insert(connection, "idempotency", BINDING_COLUMNS, batch.bindings, verb="INSERT OR REPLACE")
     if batch.closed:
         connection.executemany(QUERIES["close_operations"], batch.closed)
@@ -352,8 +356,7 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         touched = [(at_ms, key_id) for key_id, at_ms in batch.touched.items()]
         connection.executemany(QUERIES["touch"], touched)
     if batch.receipts:
-        # Only a number that is there already is passed over: a broken rule is an error (which
-        # INSERT OR IGNORE would hide).
+        # Only duplicates are skipped. INSERT OR IGNORE would also hide broken constraints.
         known = "ON CONFLICT (receipt_id) DO NOTHING"
         _insert(connection, "receipt", RECEIPT_COLUMNS, batch.receipts, conflict=known)
     if batch.traces:
@@ -363,17 +366,17 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
         known = "ON CONFLICT (account_id, request_id) DO NOTHING"
         rows = batch.certificates
         _insert(connection, "certificate_trace", CERTIFICATE_COLUMNS, rows, conflict=known)
-    _insert(connection, "audit_entry", AUDIT_COLUMNS, batch.deeds)
-    uses, told = batch.book.close()
-    _insert(connection, "budget_use", USE_COLUMNS, uses.first)
-    for budget_id, period, *use in uses.again:
-        connection.execute(USE_AGAIN, (*use, budget_id, period))
-    if told or batch.events:
-        rows = [msgspec.structs.astuple(event) for event in (*batch.events, *told)]
+    _insert(connection, "audit_entry", AUDIT_COLUMNS, batch.audits)
+    uses, events = batch.book.close()
+    _insert(connection, "budget_use", USE_COLUMNS, uses.inserts)
+    for budget_id, period, *use in uses.updates:
+        connection.execute(UPDATE_USE, (*use, budget_id, period))
+    if events or batch.events:
+        rows = [msgspec.structs.astuple(event) for event in (*batch.events, *events)]
         _insert(connection, "event", EVENT_COLUMNS, rows)
     if batch.jobs:
         rows = [jobs.row_of(job) for job in batch.jobs.values()]
-        _insert(connection, "job", jobs.COLUMNS, rows, conflict=jobs.ASKED_AGAIN)
+        _insert(connection, "job", jobs.COLUMNS, rows, conflict=jobs.ON_CONFLICT)
     if batch.moved:
         connection.executemany(QUERIES["move_rows"], batch.moved.values())
         connection.executemany(QUERIES["count_rows"], tally_rows(batch))
@@ -415,7 +418,7 @@ def _insert_sql(verb: str, table: str, columns: Sequence[str], rows: int, confli
 
 
 def _chunks(rows: Sequence[Any]) -> list[Sequence[Any]]:
-    """Cut into powers of two, so that few statements have to be kept prepared."""
+    """Split rows into chunks of powers of two, so that few statements have to stay prepared."""
     chunks: list[Sequence[Any]] = []
     start, left = 0, len(rows)
     while left:

@@ -1,1 +1,1 @@
-"""Rows of the desk as lines, the same for both engines: for backups, restores and moves."""
+"""Rows of the desk as text lines, the same for both engines: for backups, restores and moves."""

@@ -1,4 +1,4 @@
-"""A whole desk copied into an empty one: backups of PostgreSQL, and restores into it."""
+"""Copying a whole desk into an empty one: backups of PostgreSQL, and restores into it."""
 
 from collections.abc import Callable, Collection
 from datetime import date
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from balcao.core.calendar import civil_day
 from balcao.core.freshness import DAY_MS
-from balcao.storage.transfer.end import Tables
+from balcao.storage.transfer.endpoint import Tables
 from balcao.storage.transfer.errors import BackupStopped
 from balcao.storage.transfer.mark import copy_mark
 from balcao.storage.transfer.tables import backup_tables
@@ -18,12 +18,12 @@ _TIMES = ("at_ms / {} FROM ledger_entry", "opened_ms / {} FROM charged_lookup",
 
 
 def never() -> bool:
-    """Return False: nothing stops this."""
+    """Return False."""
     return False
 
 
 def check_stopped(stopped: Stopped) -> None:
-    """Raise `BackupStopped` if the server ends."""
+    """Raise `BackupStopped` if the server is stopping."""
     if stopped():
         raise BackupStopped("A cópia de segurança foi interrompida.")
 
@@ -31,21 +31,23 @@ def check_stopped(stopped: Stopped) -> None:
 def copy_desk(source: Tables, target: Tables, schema: int) -> None:
     """Copy all rows of a desk into an empty one of the same schema.
 
-    The source's transaction makes the copy one of a single moment.
+    The source's transaction makes the copy a consistent snapshot.
     """
-    target.make_room(months_of(source))
+    target.make_partitions(months_of(source))
     for table in backup_tables(schema):
         target.insert(table, source.lines(table))
         if table.numbered:
-            target.go_on_after(table, source.last_number(table))
+            target.continue_after(table, source.last_number(table))
     copy_mark(source, target)
 
 
 def months_of(source: Tables) -> Collection[date]:
-    """Return the months, in Brasília, in which something was asked for."""
+    """Return the months, in Brasília, in which there were requests."""
     days = {
-        int(day) for sql in _TIMES for (day,) in source.ask(f"SELECT DISTINCT {sql.format(DAY_MS)}")
+        int(day)
+        for sql in _TIMES
+        for (day,) in source.query(f"SELECT DISTINCT {sql.format(DAY_MS)}")
     }
-    # A day of UTC belongs to two days in Brasília.
+    # A UTC day overlaps two days in Brasília.
     ends = (at_ms for day in days for at_ms in (day * DAY_MS, (day + 1) * DAY_MS - 1))
     return {civil_day(at_ms).replace(day=1) for at_ms in ends}

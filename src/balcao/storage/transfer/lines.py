@@ -1,6 +1,6 @@
-"""Rows as lines: the text form of PostgreSQL's COPY, whichever engine has the row.
+"""Rows as lines in the text format of PostgreSQL's COPY, for both engines.
 
-A row is the same on both engines when its line is; so lines are what is compared and added up.
+Two rows are equal if their lines are, so lines are compared and summed.
 """
 
 import re
@@ -30,8 +30,8 @@ _SUM_BYTES = 16
 _SUM_MASK = (1 << 8 * _SUM_BYTES) - 1
 
 
-def told(row: Iterable[Any]) -> bytes:
-    """A row of SQLite as a line."""
+def line_of(row: Iterable[Any]) -> bytes:
+    """Return a row of SQLite as a line."""
     return ("\t".join([_text(value) for value in row]) + "\n").encode()
 
 
@@ -50,9 +50,9 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def reader(table: MovedTable) -> Callable[[bytes], Sequence[Any]]:
-    """Return a function that makes values for SQLite of a line of this table.
+    """Return a function that converts a line of this table to values for SQLite.
 
-    Numbers stay text: SQLite converts them by their columns' types, in a third of the time.
+    Numbers stay text: SQLite converts them by column type, in a third of the time.
     """
     kinds = [_READ[column.kind] for column in table.columns]
 
@@ -83,7 +83,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 
 
 def key_reader(table: MovedTable) -> Callable[[bytes], Key]:
-    """What tells the key of a line, so that keys are in the order of both engines."""
+    """Return a function that extracts a line's key, which compares as on both engines."""
     kinds = [_KEYS[column.kind] for column in table.key]
     count = len(kinds)
 
@@ -96,33 +96,33 @@ def key_reader(table: MovedTable) -> Callable[[bytes], Key]:
 
 _KEYS: dict[str, Callable[[bytes], Any]] = {
     "INTEGER": int,
-    # By their bytes; hexadecimal digits stand in the same order as what they mean.
+    # Compared by their bytes; hexadecimal digits sort as the bytes that they encode.
     "TEXT": lambda text: _meant(text.decode()).encode() if b"\\" in text else text,
     "BLOB": lambda text: text,
 }
 
 
 class Sum:
-    """How many lines, and what they add up to, in whatever order they come."""
+    """The number of lines and the sum of their hashes, independent of their order."""
 
     def __init__(self, rows: int = 0, total: int = 0) -> None:
         self.rows = rows
         self.total = total
 
     def add(self, line: bytes) -> None:
-        """One more line."""
+        """Add a line."""
         self.rows += 1
         self.total += int.from_bytes(blake2b(line, digest_size=_SUM_BYTES).digest(), "big")
 
     def through(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """The same lines, added up as they pass."""
+        """Yield the same lines, adding each."""
         for line in lines:
             self.add(line)
             yield line
 
     @property
     def checksum(self) -> str:
-        """What they add up to, in hexadecimal digits."""
+        """The sum in hexadecimal."""
         return f"{self.total & _SUM_MASK:0{2 * _SUM_BYTES}x}"
 
     def __eq__(self, other: object) -> bool:
@@ -134,7 +134,7 @@ class Sum:
 
 
 def counted(lines: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[bytes]:
-    """Yield the same lines, and report now and then how many more there were."""
+    """Yield the same lines, and call `advance` periodically with the number of new ones."""
     waiting = 0
     for line in lines:
         yield line
@@ -145,8 +145,8 @@ def counted(lines: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[
     advance(waiting)
 
 
-def joined(lines: Iterable[bytes], size: int = 1 << 17) -> Iterator[bytes]:
-    """Lines in blocks of about so many bytes."""
+def blocks(lines: Iterable[bytes], size: int = 1 << 17) -> Iterator[bytes]:
+    """Join lines into blocks of about `size` bytes."""
     waiting: list[bytes] = []
     length = 0
     for line in lines:
@@ -160,7 +160,7 @@ def joined(lines: Iterable[bytes], size: int = 1 << 17) -> Iterator[bytes]:
 
 
 def chunks(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
-    """Rows, so many at a time."""
+    """Yield rows in lists of `size`."""
     waiting: list[T] = []
     for row in rows:
         waiting.append(row)
@@ -171,15 +171,15 @@ def chunks(rows: Iterable[T], size: int) -> Iterator[Sequence[T]]:
         yield waiting
 
 
-class PutAside:
-    """Lines that were put aside: few in memory, many in a file without a name."""
+class LineBuffer:
+    """A buffer of lines, in memory or, if there are many, in an anonymous temporary file."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115
         self.count = 0
 
     def put(self, line: bytes) -> None:
-        """Put one more aside."""
+        """Append a line."""
         self._file.write(line)
         self.count += 1
 
@@ -188,5 +188,5 @@ class PutAside:
         return iter(self._file)
 
     def close(self) -> None:
-        """Forget them."""
+        """Discard the lines."""
         self._file.close()

@@ -1,10 +1,10 @@
-"""The row that `storage.moved` checks, read and written whole: moves write it, backups copy it."""
+"""Reading and writing the row that `storage.moved` checks: moves write it, backups copy it."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from balcao.storage.moved import TABLE
-from balcao.storage.transfer.end import Tables
+from balcao.storage.transfer.endpoint import Tables
 
 _MADE = f"""
 CREATE TABLE IF NOT EXISTS {TABLE} (
@@ -21,25 +21,25 @@ _COLUMNS = "storage_id, state, other_id, place, at_ms, proven"
 
 
 def read_mark(tables: Tables) -> Sequence[Any] | None:
-    """Return the columns of the mark, if there is one."""
-    if not tables.is_there(TABLE):
+    """Return the columns of the mark, or None."""
+    if not tables.has_table(TABLE):
         return None
-    rows = tables.ask(f"SELECT {_COLUMNS} FROM {TABLE}")  # noqa: S608
+    rows = tables.query(f"SELECT {_COLUMNS} FROM {TABLE}")  # noqa: S608
     return rows[0] if rows else None
 
 
 def write_mark(tables: Tables, columns: Sequence[Any]) -> None:
     """Write the mark, within a transaction of the caller's."""
-    tables.ask(_MADE)
-    tables.ask(f"DELETE FROM {TABLE}")  # noqa: S608
-    tables.ask(
+    tables.query(_MADE)
+    tables.query(f"DELETE FROM {TABLE}")  # noqa: S608
+    tables.query(
         f"INSERT INTO {TABLE} (only_row, {_COLUMNS}) VALUES (1, ?, ?, ?, ?, ?, ?)",  # noqa: S608
         columns,
     )
 
 
 def copy_mark(source: Tables, target: Tables) -> None:
-    """Give a copy the mark of its source: one that was left stays left."""
+    """Copy the mark of the source: the copy of a desk that was moved away is refused, too."""
     columns = read_mark(source)
     if columns is not None:
         write_mark(target, columns)

@@ -1,4 +1,4 @@
-"""Sums of the books: written into a backup's manifest, and compared with what was restored."""
+"""Sums of the books: written into a backup's manifest, and compared after a restore."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from balcao.core.errors import PepperDiffers
 from balcao.storage.pepper import mark_of
 
 Sums: TypeAlias = Mapping[str, int]
-# One statement to all its rows.
-Ask: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
+# Runs a statement and returns all its rows.
+Query: TypeAlias = Callable[[str], Sequence[Sequence[Any]]]
 
-# By the table each needs: an older schema has fewer. The text after FROM is the table alone.
+# With the table of each sum: an older schema has fewer tables.
 _SUMS: Mapping[str, tuple[str, str]] = {
     "accounts": ("account", "count(*)"),
     "balances": ("account", "coalesce(sum(balance_credits), 0)"),
@@ -38,48 +38,50 @@ _DIGESTS = "SELECT digest, max(size_bytes) FROM receipt GROUP BY digest ORDER BY
 
 @dataclass(frozen=True, slots=True)
 class DeskSums:
-    """Sums of one moment of a desk; the digests that its receipts name, with their bytes."""
+    """Sums of a snapshot of a desk, and the digests of its receipts with their sizes."""
 
     schema: int
     sums: Sums
     digests: Mapping[str, int]
-    mark: bytes | None  # of the `secret.key` with which its keys were made, if one is known
+    mark: bytes | None  # of the `secret.key` that hashed its keys, if it has one
 
     def check_pepper(self, pepper: bytes) -> None:
-        """Refuse the keys of another secret. Raises `PepperDiffers`."""
+        """Raise `PepperDiffers` if the keys were hashed with another secret."""
         if self.mark not in (None, mark_of(pepper)):
             raise PepperDiffers
 
 
 @dataclass(frozen=True, slots=True)
-class DeskSeen:
+class DeskExamination:
     """Result of examining a desk: its sums (None: it could not be opened), and complaints."""
 
     sums: DeskSums | None
     complaints: Sequence[str]
 
 
-def sums_of(schema: int, ask: Ask, is_there: Callable[[str], bool]) -> DeskSums:
-    """Add a desk up, within one transaction of the caller's. An older schema has fewer tables."""
-    tables = {table for table in {"pepper", *(one for one, _ in _SUMS.values())} if is_there(table)}
+def sums_of(schema: int, query: Query, has_table: Callable[[str], bool]) -> DeskSums:
+    """Compute the sums of a desk, within a transaction of the caller's."""
+    tables = {
+        table for table in {"pepper", *(one for one, _ in _SUMS.values())} if has_table(table)
+    }
     sums = {
-        name: int(ask(f"SELECT {what} FROM {table}")[0][0])  # noqa: S608 - names of ours
+        name: int(query(f"SELECT {what} FROM {table}")[0][0])  # noqa: S608 - names of ours
         for name, (table, what) in _SUMS.items()
         if table in tables
     }
-    marks = ask("SELECT mark FROM pepper") if "pepper" in tables else ()
+    marks = query("SELECT mark FROM pepper") if "pepper" in tables else ()
     return DeskSums(
         schema,
         sums,
-        {digest: int(size) for digest, size in ask(_DIGESTS)} if "receipt" in tables else {},
+        {digest: int(size) for digest, size in query(_DIGESTS)} if "receipt" in tables else {},
         bytes(marks[0][0]) if marks else None,
     )
 
 
-def differences(told: Sums, found: Sums) -> Sequence[str]:
-    """Return the sums that are not those of the manifest, one sentence each."""
+def differences(expected: Sums, found: Sums) -> Sequence[str]:
+    """Return a sentence for each sum that differs from the manifest."""
     return [
-        f"{name}: o manifesto diz {told.get(name)}, a cópia soma {found.get(name)}"
-        for name in sorted({*told, *found})
-        if told.get(name) != found.get(name)
+        f"{name}: o manifesto diz {expected.get(name)}, a cópia soma {found.get(name)}"
+        for name in sorted({*expected, *found})
+        if expected.get(name) != found.get(name)
     ]

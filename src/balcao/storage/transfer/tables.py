@@ -1,6 +1,6 @@
-"""The tables of the desk and of the caches that are copied, read from our own SQLite schema.
+"""The tables of desk and caches that are copied, derived from our SQLite schema.
 
-PostgreSQL's tables have the same columns by the same names, and a few for its nodes besides.
+PostgreSQL's tables have the same columns under the same names, and a few more for its nodes.
 """
 
 import re
@@ -16,15 +16,14 @@ from balcao.storage import statements
 
 MODES: Sequence[Mode] = ("live", "test")
 
-# A time of this process, and nothing that anybody would miss; the mark of `secret.key`, which each
-# end has of its own and compares with the folder's; and from where on numbers are issued, which
-# each end writes in its own way (`go_on_after`).
+# Tables that are not moved: the last probe of writing; the mark of `secret.key`, which each side
+# has already; and the least numbers to issue, which each side sets itself (`continue_after`).
 LEFT_BEHIND = ("heartbeat", "pepper", "number_floor")
-# A backup has the mark, so that it can be compared with its `secret.key`. Limits begin anew.
+# A backup has the mark, to be compared with its `secret.key`. Rate limits are reset.
 _NOT_BACKED_UP = ("heartbeat", "number_floor", "rate_limit")
 
-# What no row of a table suffers that only grows. Under a condition (`WHEN`) it is another matter.
-_DEEDS = ("UPDATE", "DELETE")
+# Append-only tables have triggers that refuse these unconditionally (without `WHEN`).
+_VERBS = ("UPDATE", "DELETE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class MovedTable:
-    """One table, its key first. `mode` is that of the cache it belongs to, None for the desk's."""
+    """A table with its key columns first. `mode` is that of its cache, None for the desk's."""
 
     name: str
     columns: Sequence[Column]
-    key_columns: int  # so many of the columns are the key, in its order
-    unique: Sequence[str]  # texts that no two rows share, besides the key
-    numbered: bool  # its key is a number that the database gives
-    appended: bool  # its rows never change and never go
+    key_columns: int  # how many of the columns are the key
+    unique: Sequence[str]  # text columns with a unique constraint, besides the key
+    numbered: bool  # its key is a number that the database issues
+    appended: bool  # append-only
     mode: Mode | None = None
 
     @property
@@ -54,27 +53,27 @@ class MovedTable:
 
     @property
     def key(self) -> Sequence[Column]:
-        """The columns that tell a row from the others."""
+        """The columns of the key."""
         return self.columns[: self.key_columns]
 
     @property
     def label(self) -> str:
-        """Its name, and of which cache it is."""
+        """The name, with the mode of its cache."""
         return self.name if self.mode is None else f"{self.name} ({self.mode})"
 
 
 def newest_schema() -> int:
-    """Return the version that this program brings a desk's schema up to, on either engine."""
+    """Return the newest version of the desk's schema, on either engine."""
     return _newest("desk")
 
 
 def desk_tables() -> Sequence[MovedTable]:
-    """Return the desk's tables that are moved; those that others refer to come first."""
+    """Return the desk's tables that are moved, referenced ones first."""
     return [one for one in _in_order(newest_schema()) if one.name not in LEFT_BEHIND]
 
 
 def backup_tables(schema: int) -> Sequence[MovedTable]:
-    """Return the tables of a backup whose desk has this schema, in the same order."""
+    """Return the tables of a backup with this schema, referenced ones first."""
     return [one for one in _in_order(schema) if one.name not in _NOT_BACKED_UP]
 
 
@@ -105,50 +104,50 @@ def all_tables() -> Sequence[MovedTable]:
 
 
 def _tables(folder: str, schema: int, mode: Mode | None) -> dict[str, MovedTable]:
-    ask = partial(_ask, folder, schema)
+    query = partial(_query, folder, schema)
     listed = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-    return {name: _table(ask, name, mode) for name, _ in ask(f"{listed} ORDER BY rowid")}
+    return {name: _table(query, name, mode) for name, _ in query(f"{listed} ORDER BY rowid")}
 
 
-def _table(ask: Callable[..., list[Any]], name: str, mode: Mode | None) -> MovedTable:
-    rows = ask(f"PRAGMA table_info({name})")
+def _table(query: Callable[..., list[Any]], name: str, mode: Mode | None) -> MovedTable:
+    rows = query(f"PRAGMA table_info({name})")
     keys = sorted((row[5], row[1]) for row in rows if row[5])
     kinds = {row[1]: row[2] for row in rows}
     in_order = [column for _, column in keys]
     in_order += [column for column in kinds if column not in in_order]
     triggers = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?"
-    walls = " ".join(sql for (sql,) in ask(triggers, name))
+    walls = " ".join(sql for (sql,) in query(triggers, name))
     return MovedTable(
         name,
         [Column(column, kinds[column]) for column in in_order],
         len(keys),
-        [column for column in _alone_unique(ask, name) if kinds[column] == "TEXT"],
+        [column for column in _alone_unique(query, name) if kinds[column] == "TEXT"],
         numbered=len(keys) == 1 and kinds[in_order[0]] == "INTEGER",
-        appended=all(re.search(rf"BEFORE {deed} ON \w+\s+BEGIN", walls) for deed in _DEEDS),
+        appended=all(re.search(rf"BEFORE {verb} ON \w+\s+BEGIN", walls) for verb in _VERBS),
         mode=mode,
     )
 
 
-def _alone_unique(ask: Callable[..., list[Any]], name: str) -> Sequence[str]:
+def _alone_unique(query: Callable[..., list[Any]], name: str) -> Sequence[str]:
     found = []
-    for _, index, unique, origin, _ in ask(f"PRAGMA index_list({name})"):
-        columns = [row[2] for row in ask(f"PRAGMA index_info({index})")]
+    for _, index, unique, origin, _ in query(f"PRAGMA index_list({name})"):
+        columns = [row[2] for row in query(f"PRAGMA index_info({index})")]
         if unique and origin == "u" and len(columns) == 1:
             found += columns
     return found
 
 
 def _parents(name: str, schema: int) -> set[str]:
-    return {row[2] for row in _ask("desk", schema, f"PRAGMA foreign_key_list({name})")}
+    return {row[2] for row in _query("desk", schema, f"PRAGMA foreign_key_list({name})")}
 
 
-def _ask(folder: str, schema: int, sql: str, *values: str) -> list[Any]:
+def _query(folder: str, schema: int, sql: str, *values: str) -> list[Any]:
     return _model(folder, schema).execute(sql, values).fetchall()
 
 
 @cache
 def _model(folder: str, schema: int) -> apsw.Connection:
-    """Return an empty database with this schema, whose catalog is read."""
+    """Return an empty database with this schema, to read its catalog."""
     connection = apsw.Connection(":memory:")
     files = statements.migrations("sqlite", folder)
     for number in sorted(number for number in files if number <= schema):

@@ -190,7 +190,7 @@ class PageContext:
         """
         if trace.key_digest is None:
             return None
-        attempt = await self.desk.earlier(trace.account_id, trace.key_digest, self.now_ms())
+        attempt = await self.desk.find_attempt(trace.account_id, trace.key_digest, self.now_ms())
         recorded = None if attempt is None else attempt.recorded
         if recorded is None or recorded.erased or recorded.request_id != trace.request_id:
             return None

@@ -53,7 +53,7 @@ def _failed(attempt: Attempt) -> bool:
 async def attempt_of(context: PageContext, number: str) -> Attempt | None:
     """Return the attempt made with the form or button of this number."""
     digest = idempotency.digest(f"web-{number}")
-    return await context.desk.earlier(context.account.account_id, digest, context.now_ms())
+    return await context.desk.find_attempt(context.account.account_id, digest, context.now_ms())
 
 
 def may_ask(context: PageContext, form: LookupForm) -> bool:

@@ -71,7 +71,7 @@ class FileWriting:
             )
             try:
                 while not (await asyncio.wait({writing}, timeout=REPORT_SECONDS))[0]:
-                    await stored.tell(export_id, counted.rows)
+                    await stored.report_progress(export_id, counted.rows)
                     if await stored.find(export_id) is None:
                         return
                 await writing

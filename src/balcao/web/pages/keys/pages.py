@@ -221,7 +221,7 @@ async def change_rules(context: PageContext, account: Account, base: str) -> Res
         return _rules(context, account, base, key, 422, complaints={"ips": _FACE_NETWORKS})
     try:
         restrictions = typed.restrictions(context.form)
-        context.desk.change_door(key.key_id, restrictions, now, context.signature(form_id))
+        context.desk.change_restrictions(key.key_id, restrictions, now, context.signature(form_id))
     except FormDone:
         return context.redirect(base, feito="ja")
     return context.redirect(base, feito="mudada")

@@ -96,7 +96,7 @@ async def change_acting_role(context: PageContext) -> Response:
 
 async def _act_by(context: PageContext, account_id: int | None, to: str) -> Response:
     person = context.person
-    changed = await context.desk.seats.wear(
+    changed = await context.desk.seats.act_in(
         person.session.session_id, person.user.user_id, account_id
     )
     return (

@@ -16,7 +16,7 @@ from balcao.core.calendar import from_ms
 from balcao.core.writing import NOTHING
 from balcao.storage import spreadsheet
 from balcao.storage.contract import LedgerEntry
-from balcao.storage.desk.totals import Moment
+from balcao.storage.desk.totals import TotalsSnapshot
 from balcao.storage.spreadsheet import Sheet
 from balcao.storage.totals import Dimension, Fingerprint, PeriodBooks, Total
 from balcao.web.kit import filters
@@ -114,7 +114,7 @@ async def _read(context: PageContext, account: Account, period: Period) -> _Clos
     totals, number, month = context.desk.totals, account.account_id, f"{period.first:%Y-%m}"
 
     def read() -> tuple[PeriodBooks, list[Sequence[Total]]]:
-        with totals.moment() as moment:
+        with totals.snapshot() as moment:
             books = moment.books(number, period.first, period.last)
             return books, [_by(moment, number, period, by) for by in _TABLES]
 
@@ -140,7 +140,7 @@ _TABLES: Sequence[Sequence[Dimension]] = (("operation",), ("client",), ("rule",)
 
 
 def _by(
-    moment: Moment, account_id: int, period: Period, by: Sequence[Dimension]
+    moment: TotalsSnapshot, account_id: int, period: Period, by: Sequence[Dimension]
 ) -> Sequence[Total]:
     found = moment.read(account_id, period.first, period.last, by)
     return sorted(found, key=lambda total: -total.credits)

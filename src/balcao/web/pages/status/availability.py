@@ -32,7 +32,7 @@ from balcao.core.errors import StorageFailed
 from balcao.core.notices import Tone
 from balcao.core.questions import Mode, Subject
 from balcao.core.writing import counted, instant, listed
-from balcao.storage.desk.availability import AvailabilitySeen
+from balcao.storage.desk.availability import AvailabilityRecord
 from balcao.web.kit.cached import Cached
 from balcao.web.kit.configured import CONFIGURED
 from balcao.web.kit.drawing import strip
@@ -188,7 +188,7 @@ HISTORY: Cached[StatusHistory | None] = Cached(_history, CACHED_MS)
 def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:
     hours, days = spans("hour", now_ms, HOURS), spans("day", now_ms, DAYS)
     since = (now_ms - HOUR_MS, hours[0][0], days[0][0], days[0][0])
-    seen = tools.desk.availability.seen(mode, since, now_ms)
+    seen = tools.desk.availability.read(mode, since, now_ms)
     paths = {subject: operation.path for subject, operation in tools.parts.operations.items()}
     found = incidents(seen.episodes)
     return StatusHistory(
@@ -208,7 +208,7 @@ def _read(tools: Tools, mode: Mode, now_ms: int) -> StatusHistory:
     )
 
 
-def _of_subject(subject: Subject, seen: AvailabilitySeen, over: _Spans) -> SubjectStrips:
+def _of_subject(subject: Subject, seen: AvailabilityRecord, over: _Spans) -> SubjectStrips:
     hours = [row for row in seen.hours if row.subject == subject]
     days = [row for row in seen.days if row.subject == subject]
     known: _Known = {"hour": _by_beginning(hours), "day": _by_beginning(days)}

@@ -52,7 +52,7 @@ CREATE TABLE account (
     month_credits   bigint   NOT NULL DEFAULT 0,
 
     suspended_ms    bigint   NULL,
-    budgets         bigint   NOT NULL DEFAULT 0 CHECK (budgets >= 0),  -- in force; 0: none is looked for
+    budgets         bigint   NOT NULL DEFAULT 0 CHECK (budgets >= 0),  -- in force; if 0 they are not read
     -- All charges before this instant are in `daily_total`; a charge that comes later for an
     -- earlier instant sets it back, in its own commit.
     folded_ms       bigint   NOT NULL DEFAULT 0,
@@ -472,11 +472,11 @@ CREATE UNIQUE INDEX job_open ON job (kind, about) WHERE state <> 'done';
 CREATE INDEX job_due ON job (kind, due_ms) WHERE state IN ('waiting', 'running');
 CREATE INDEX job_closed ON job (changed_ms) WHERE state IN ('done', 'failed');
 
--- A charge for an answer that was at hand and the details of its request in one row, since these
--- are most of all writes (docs/adr/0038, 0064). Partitioned by month, as the ledger.
+-- The charge for an answer that is available at once and the details of its request in one row,
+-- since these are most of all writes (docs/adr/0038, 0064). Partitioned by month, as the ledger.
 --
 -- Deleting a charged lookup, when its details have been kept long enough, makes it a ledger entry
--- in the same statement: the charge stays for ever.
+-- in the same statement: the charge stays permanently.
 --
 -- No foreign key to the account: it was looked up for each row, a quarter of the cost of an insert.
 -- The trigger that moves the balances finds every account instead, once per statement.
@@ -511,7 +511,7 @@ CREATE TABLE charged_lookup (
     receipt_id text     COLLATE "C" NULL,  -- no reference: the receipt may be purged first
     issued_on  text     COLLATE "C" NULL,  -- YYYY-MM-DD
 
-    -- The number tells within an hour when it was charged, so a period is a range of the key. A
+    -- The number is within an hour of the charge, so a period is a range of the key. A
     -- charge with another number is stored as an entry and a trace.
     CONSTRAINT charged_lookup_is_numbered_by_its_time CHECK (
         request_id >= lpad(to_hex((opened_ms - 3600000) >> 16), 8, '0') || '-'
@@ -749,27 +749,27 @@ FOR EACH STATEMENT EXECUTE FUNCTION never('what happened stays so; it goes when 
 CREATE TABLE batch (
     batch_id    text COLLATE "C" NOT NULL PRIMARY KEY,  -- a UUID of version 7
     account_id  bigint NOT NULL REFERENCES account,
-    key_id      bigint NULL,  -- whose limits hold for its rows; null: in the web application
-    user_id     bigint NULL,  -- who made it there
+    key_id      bigint NULL,  -- its limits apply to the rows; NULL: made in the web application
+    user_id     bigint NULL,  -- its creator there
     name        text COLLATE "C" NOT NULL,
-    client      text COLLATE "C" NULL,  -- for all rows that do not name their own
+    client      text COLLATE "C" NULL,  -- for rows without one of their own
     operation   text COLLATE "C" NOT NULL,
     parameters  text COLLATE "C" NOT NULL,  -- for all rows, as a query
-    columns     text COLLATE "C" NOT NULL,  -- which column is what, where somebody chose: JSON
+    columns     text COLLATE "C" NOT NULL,  -- roles of columns chosen by the user: JSON
     media_type  text COLLATE "C" NOT NULL,
-    repeats     text COLLATE "C" NULL,  -- the batch whose failed rows it asks again, instead of a file
-    create_key  text COLLATE "C" NULL,  -- of the request that made it, and what it was
+    repeats     text COLLATE "C" NULL,  -- the batch whose failed rows are looked up again, instead of a file
+    create_key  text COLLATE "C" NULL,  -- Idempotency-Key of the request that created it
     create_fingerprint text COLLATE "C" NOT NULL,
     state       text COLLATE "C" NOT NULL CHECK (state IN (
         'recebido', 'validando', 'cotado', 'executando', 'pausado', 'concluido', 'encerrando',
         'encerrado', 'expirado', 'recusado')),
     reason      text COLLATE "C" NULL CHECK (reason IN (
         'teto', 'saldo', 'usuario', 'fonte', 'limite_da_chave')),
-    code        text COLLATE "C" NULL,  -- of what refused the file, or made it pause
+    code        text COLLATE "C" NULL,  -- reason of a refusal or pause
     message     text COLLATE "C" NULL,  -- what is wrong with the file
     told        text COLLATE "C" NULL,  -- how the file was understood: JSON
     header      bytea NULL,  -- of the file; sealed
-    digest      text COLLATE "C" NULL,  -- of the quote, and what it says
+    digest      text COLLATE "C" NULL,  -- of the quote
     least       bigint NULL,
     greatest    bigint NULL,
     valid       bigint NULL,
@@ -810,13 +810,13 @@ CREATE TABLE batch_row (
     state       text COLLATE "C" NOT NULL CHECK (state IN (
         'invalida', 'repetida', 'pendente', 'em_andamento', 'concluida', 'falha', 'recusada',
         'cancelada')),
-    ref         text COLLATE "C" NULL,  -- the client's own
+    ref         text COLLATE "C" NULL,  -- the client's reference of the row
     client      text COLLATE "C" NULL,
     document    text COLLATE "C" NULL,  -- a CNPJ, or a masked CPF
     document_hash bytea NULL,  -- of a CPF
-    same        bytea NULL,  -- what is asked: a keyed digest
+    same        bytea NULL,  -- keyed digest of the inquiry, to find repeated rows
     repeated_of bigint NULL CHECK ((repeated_of IS NOT NULL) = (state = 'repetida')),
-    least       bigint NOT NULL,  -- credits it would cost, as the quote was made
+    least       bigint NOT NULL,  -- lowest price in credits, at the quote
     greatest    bigint NOT NULL,
     at_hand     smallint NOT NULL CHECK (at_hand IN (0, 1)),
     request_id  text COLLATE "C" NULL,
@@ -869,7 +869,7 @@ CREATE TABLE daily_total (
     credits    bigint NOT NULL CHECK (credits > 0),
     PRIMARY KEY (account_id, part, day, value, operation, key_id, user_id, origin, rule)
 );
--- Days that still tell who asked and for which UF: both are removed with the requests' details.
+-- Days that still have users and UFs, which are removed with the requests' details.
 CREATE INDEX daily_total_detailed ON daily_total (day)
     WHERE user_id > 0 OR (part IN ('uf', 'uf_alone') AND value <> '');
 
@@ -936,11 +936,11 @@ CREATE TABLE availability_count (
     source      text   COLLATE "C" NOT NULL,
     asked       bigint NOT NULL CHECK (asked >= 0),
     answered    bigint NOT NULL CHECK (answered BETWEEN 0 AND asked),
-    turned_away bigint NOT NULL CHECK (turned_away >= 0),  -- who was kept from asking
+    turned_away bigint NOT NULL CHECK (turned_away >= 0),  -- not sent: open circuit, or no free connection
     PRIMARY KEY (mode, span, begins_ms, subject, uf, source)
 );
 
--- Consecutive failures of a subject (and UF); under way while there is no end.
+-- Consecutive failures of a subject (and UF). An episode without an end is under way.
 CREATE TABLE availability_episode (
     mode      text   COLLATE "C" NOT NULL CHECK (mode IN ('live', 'test')),
     subject   text   COLLATE "C" NOT NULL,

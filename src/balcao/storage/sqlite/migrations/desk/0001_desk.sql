@@ -17,7 +17,7 @@ CREATE TABLE account (
     month_credits   INTEGER NOT NULL DEFAULT 0,
 
     suspended_ms    INTEGER NULL,
-    budgets         INTEGER NOT NULL DEFAULT 0 CHECK (budgets >= 0),  -- in force; 0: none is looked for
+    budgets         INTEGER NOT NULL DEFAULT 0 CHECK (budgets >= 0),  -- in force; if 0 they are not read
     -- All charges before this instant are in `daily_total`; a charge that comes later for an
     -- earlier instant sets it back, in its own commit.
     folded_ms       INTEGER NOT NULL DEFAULT 0,
@@ -227,7 +227,7 @@ BEGIN SELECT RAISE(ABORT, 'a seat is of one person in one account for ever; give
 
 -- Tokens are stored as digests only.
 CREATE TABLE web_session (
-    session_id   INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,  -- never reused: a late use is nobody else's
+    session_id   INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,  -- never reused, so a late use is detected
     token_digest BLOB    NOT NULL UNIQUE,
     user_id      INTEGER NOT NULL REFERENCES person (user_id),
     opened_ms    INTEGER NOT NULL,
@@ -359,12 +359,12 @@ CREATE UNIQUE INDEX job_open ON job (kind, about) WHERE state <> 'done';
 CREATE INDEX job_due ON job (kind, due_ms) WHERE state IN ('waiting', 'running');
 CREATE INDEX job_closed ON job (changed_ms) WHERE state IN ('done', 'failed');
 
--- A charge for an answer that was at hand and the details of its request in one row, since these
--- are most of all writes (docs/adr/0038, 0064). Request numbers grow with time, so rows are
+-- The charge for an answer that is available at once and the details of its request in one row,
+-- since these are most of all writes (docs/adr/0038, 0064). Request numbers grow with time, so rows are
 -- appended at the end of their account's.
 --
 -- Deleting a charged lookup, when its details have been kept long enough, makes it a ledger entry
--- in the same statement: the charge stays for ever.
+-- in the same statement: the charge stays permanently.
 CREATE TABLE charged_lookup (
     account_id INTEGER NOT NULL REFERENCES account (account_id),
     request_id TEXT    NOT NULL,
@@ -396,7 +396,7 @@ CREATE TABLE charged_lookup (
     receipt_id TEXT    NULL,  -- no reference: the receipt may be purged first
     issued_on  TEXT    NULL,  -- YYYY-MM-DD
 
-    -- The number tells within an hour when it was charged, so a period is a range of the key. A
+    -- The number is within an hour of the charge, so a period is a range of the key. A
     -- charge with another number is stored as an entry and a trace.
     CONSTRAINT charged_lookup_is_numbered_by_its_time CHECK (
         request_id >= printf('%08x-%04x', (opened_ms - 3600000) >> 16, (opened_ms - 3600000) & 65535)
@@ -559,27 +559,27 @@ BEGIN SELECT RAISE(ABORT, 'what happened stays so; it goes when it is old'); END
 CREATE TABLE batch (
     batch_id    TEXT    NOT NULL PRIMARY KEY,  -- a UUID of version 7
     account_id  INTEGER NOT NULL REFERENCES account (account_id),
-    key_id      INTEGER NULL,  -- whose limits hold for its rows; null: in the web application
-    user_id     INTEGER NULL,  -- who made it there
+    key_id      INTEGER NULL,  -- its limits apply to the rows; NULL: made in the web application
+    user_id     INTEGER NULL,  -- its creator there
     name        TEXT    NOT NULL,
-    client      TEXT    NULL,  -- for all rows that do not name their own
+    client      TEXT    NULL,  -- for rows without one of their own
     operation   TEXT    NOT NULL,
     parameters  TEXT    NOT NULL,  -- for all rows, as a query
-    columns     TEXT    NOT NULL,  -- which column is what, where somebody chose: JSON
+    columns     TEXT    NOT NULL,  -- roles of columns chosen by the user: JSON
     media_type  TEXT    NOT NULL,
-    repeats     TEXT    NULL,  -- the batch whose failed rows it asks again, instead of a file
-    create_key  TEXT    NULL,  -- of the request that made it, and what it was
+    repeats     TEXT    NULL,  -- the batch whose failed rows are looked up again, instead of a file
+    create_key  TEXT    NULL,  -- Idempotency-Key of the request that created it
     create_fingerprint TEXT NOT NULL,
     state       TEXT    NOT NULL CHECK (state IN (
         'recebido', 'validando', 'cotado', 'executando', 'pausado', 'concluido', 'encerrando',
         'encerrado', 'expirado', 'recusado')),
     reason      TEXT    NULL CHECK (reason IN (
         'teto', 'saldo', 'usuario', 'fonte', 'limite_da_chave')),
-    code        TEXT    NULL,  -- of what refused the file, or made it pause
+    code        TEXT    NULL,  -- reason of a refusal or pause
     message     TEXT    NULL,  -- what is wrong with the file
     told        TEXT    NULL,  -- how the file was understood: JSON
     header      BLOB    NULL,  -- of the file; sealed
-    digest      TEXT    NULL,  -- of the quote, and what it says
+    digest      TEXT    NULL,  -- of the quote
     least       INTEGER NULL,
     greatest    INTEGER NULL,
     valid       INTEGER NULL,
@@ -620,13 +620,13 @@ CREATE TABLE batch_row (
     state       TEXT    NOT NULL CHECK (state IN (
         'invalida', 'repetida', 'pendente', 'em_andamento', 'concluida', 'falha', 'recusada',
         'cancelada')),
-    ref         TEXT    NULL,  -- the client's own
+    ref         TEXT    NULL,  -- the client's reference of the row
     client      TEXT    NULL,
     document    TEXT    NULL,  -- a CNPJ, or a masked CPF
     document_hash BLOB  NULL,  -- of a CPF
-    same        BLOB    NULL,  -- what is asked: a keyed digest
+    same        BLOB    NULL,  -- keyed digest of the inquiry, to find repeated rows
     repeated_of INTEGER NULL CHECK ((repeated_of IS NOT NULL) = (state = 'repetida')),
-    least       INTEGER NOT NULL,  -- credits it would cost, as the quote was made
+    least       INTEGER NOT NULL,  -- lowest price in credits, at the quote
     greatest    INTEGER NOT NULL,
     at_hand     INTEGER NOT NULL CHECK (at_hand IN (0, 1)),
     request_id  TEXT    NULL,
@@ -679,7 +679,7 @@ CREATE TABLE daily_total (
     credits    INTEGER NOT NULL CHECK (credits > 0),
     PRIMARY KEY (account_id, part, day, value, operation, key_id, user_id, origin, rule)
 ) STRICT, WITHOUT ROWID;
--- Days that still tell who asked and for which UF: both are removed with the requests' details.
+-- Days that still have users and UFs, which are removed with the requests' details.
 CREATE INDEX daily_total_detailed ON daily_total (day)
     WHERE user_id > 0 OR (part IN ('uf', 'uf_alone') AND value <> '');
 
@@ -745,11 +745,11 @@ CREATE TABLE availability_count (
     source      TEXT    NOT NULL,
     asked       INTEGER NOT NULL CHECK (asked >= 0),
     answered    INTEGER NOT NULL CHECK (answered BETWEEN 0 AND asked),
-    turned_away INTEGER NOT NULL CHECK (turned_away >= 0),  -- who was kept from asking
+    turned_away INTEGER NOT NULL CHECK (turned_away >= 0),  -- not sent: open circuit, or no free connection
     PRIMARY KEY (mode, span, begins_ms, subject, uf, source)
 ) STRICT, WITHOUT ROWID;
 
--- Consecutive failures of a subject (and UF); under way while there is no end.
+-- Consecutive failures of a subject (and UF). An episode without an end is under way.
 CREATE TABLE availability_episode (
     mode      TEXT    NOT NULL CHECK (mode IN ('live', 'test')),
     subject   TEXT    NOT NULL,

@@ -1,4 +1,4 @@
-"""A file as it is: see `storage.places.Look`."""
+"""Inspection of a desk in a SQLite file."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import apsw
 
-from balcao.storage.moved import check_here
+from balcao.storage.moved import check_not_moved
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.files import connect, newest_version, version
 
 
-class SqliteLook:
-    """See the contract."""
+class SqliteInspection:
+    """A `storage.places.DeskInspection` of a file."""
 
     server: None = None
 
@@ -25,23 +25,23 @@ class SqliteLook:
     def schema(self) -> int:
         return version(self._connection)
 
-    def check_here(self) -> None:
-        check_here(self._connection, QUERIES)
+    def check_not_moved(self) -> None:
+        check_not_moved(self._connection, QUERIES)
 
     def clock_seconds(self) -> None:
-        """See the contract."""
+        pass
 
     def server_facts(self) -> None:
-        """See the contract. It is a file."""
+        """Return None: it is a file."""
 
     def latest_instant(self) -> int | None:
-        """See the contract. To the second: it is written with the limits."""
+        """See `DeskInspection`. Accurate to a second, since it is written with the limits."""
         row = self.connection.execute("SELECT at_ms FROM heartbeat").fetchone()
         return None if row is None else row[0]
 
 
 @contextmanager
-def looked_at(path: Path) -> Iterator[SqliteLook]:
-    """Look at the desk in this file."""
+def inspect_desk(path: Path) -> Iterator[SqliteInspection]:
+    """Open the desk in a file for inspection."""
     with closing(connect(path, synchronous="FULL")) as connection:
-        yield SqliteLook(connection)
+        yield SqliteInspection(connection)

@@ -1,4 +1,4 @@
-"""The two sides of a copy, whichever engine they are."""
+"""The interfaces of source and target of a copy, the same for both engines."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -8,21 +8,21 @@ from typing import Any, Protocol
 from balcao.core.errors import StorageNewer
 from balcao.storage.contract import LedgerCheck
 from balcao.storage.transfer.errors import MoveRefused
-from balcao.storage.transfer.lines import PutAside
+from balcao.storage.transfer.lines import LineBuffer
 from balcao.storage.transfer.tables import MovedTable
 
 
 class Tables(Protocol):
-    """The tables of an open desk, and of its caches, whose rows are read and written as lines.
+    """The tables of an open desk, and of its caches, with their rows as lines.
 
     Used by one thread.
     """
 
-    def ask(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run one statement on the desk, with question marks for values; return all its rows."""
         ...
 
-    def is_there(self, name: str) -> bool:
+    def has_table(self, name: str) -> bool:
         """Return whether the desk has a table of this name."""
         ...
 
@@ -35,39 +35,39 @@ class Tables(Protocol):
     def count(
         self, table: MovedTable, *, up_to: int | None = None, after: int | None = None
     ) -> int:
-        """Return how many rows a table has, all or those of such numbers."""
+        """Return the number of rows of a table, all or those in a range of numbers."""
         ...
 
-    def make_room(self, months: Collection[date]) -> None:
-        """Make the partitions of these months, where the engine has any. Some may be there."""
+    def make_partitions(self, months: Collection[date]) -> None:
+        """Create the missing partitions of these months, if the engine has partitions."""
         ...
 
     def insert(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """Add rows. The schema's triggers do not run: the balances come with the accounts."""
+        """Add rows without running triggers: balances are copied with the accounts."""
         ...
 
-    def update(self, table: MovedTable, lines: PutAside) -> None:
-        """Give rows that are there their new form. The triggers do not run."""
+    def update(self, table: MovedTable, lines: LineBuffer) -> None:
+        """Update existing rows without running triggers."""
         ...
 
     def delete(self, table: MovedTable, lines: Iterable[bytes]) -> None:
-        """Remove rows. The triggers do not run."""
+        """Delete rows without running triggers."""
         ...
 
-    def greatest(self, table: MovedTable) -> int:
-        """Return the greatest number in a table; 0: it is empty."""
+    def max_number(self, table: MovedTable) -> int:
+        """Return the highest number in a table; 0 if it is empty."""
         ...
 
     def last_number(self, table: MovedTable) -> int:
-        """Return the greatest number that was ever given, as far as it is known; 0: none."""
+        """Return the highest number ever issued, as far as recorded; 0: none."""
         ...
 
-    def go_on_after(self, table: MovedTable, number: int) -> None:
-        """Make the next number given greater than this one."""
+    def continue_after(self, table: MovedTable, number: int) -> None:
+        """Issue only numbers above this one from now on."""
         ...
 
 
-class End(Tables, Protocol):
+class MoveEndpoint(Tables, Protocol):
     """The source or the target of a move."""
 
     @property
@@ -76,31 +76,31 @@ class End(Tables, Protocol):
         ...
 
     def claim(self) -> None:
-        """Make sure that no server runs here. Raises `MoveRefused`."""
+        """Check that no server runs here; lock it out if possible. Raises `MoveRefused`."""
         ...
 
-    def one_moment(self, *, alone: bool) -> AbstractContextManager[None]:
-        """Read everything as of one moment. `alone`: nobody may write before the end."""
+    def snapshot(self, *, alone: bool) -> AbstractContextManager[None]:
+        """Open one snapshot of all tables. `alone`: block writers until it ends."""
         ...
 
-    def together(self) -> AbstractContextManager[Any]:
-        """Keep all that is written within, or none of it."""
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Open a transaction for writing."""
         ...
 
-    def wall_up(self) -> None:
-        """Refuse every change of every table from now on."""
+    def block_writes(self) -> None:
+        """Make the database refuse every change of every table from now on."""
         ...
 
-    def tear_down(self) -> None:
-        """Undo `wall_up`."""
+    def allow_writes(self) -> None:
+        """Undo `block_writes`."""
         ...
 
     def recover(self, now_ms: int) -> int:
-        """Give back the holds of processes that ended, as every start does. Return their count."""
+        """Release the holds of dead processes, as every start does. Return their count."""
         ...
 
     def books(self) -> LedgerCheck:
-        """Add the books up again."""
+        """Check the consistency of the books."""
         ...
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class End(Tables, Protocol):
 
 
 def check_version(has: int, newest: int) -> None:
-    """Refuse to read another schema than this program's. Raises `MoveRefused`, `StorageNewer`."""
+    """Refuse a schema other than this program's. Raises `MoveRefused`, `StorageNewer`."""
     if has > newest:
         raise StorageNewer(f"schema {has} is newer than this program's {newest}")
     if has < newest:

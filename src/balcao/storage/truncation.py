@@ -1,4 +1,4 @@
-"""Whether files of SQLite are whole: those of an installation, and of imported months."""
+"""Detection of truncated SQLite files: those of an installation, and of imported months."""
 
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,21 +12,24 @@ _HEADER_BYTES = 100
 _READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
 
-def cut(path: Path) -> bool:
-    """Whether a file of SQLite is shorter than it says, or is none. False where there is none."""
+def is_truncated(path: Path) -> bool:
+    """Return whether a file is shorter than its SQLite header says, or has no such header.
+
+    False if there is no file.
+    """
     try:
         with path.open("rb") as file:
             head = file.read(_HEADER_BYTES)
         size = path.stat().st_size
     except OSError:
         return False
-    if not head:  # begun, and never written
+    if not head:  # created, but not written yet
         return False
     if len(head) < _HEADER_BYTES or not head.startswith(_MAGIC):
         return True
     page_bytes = int.from_bytes(head[16:18], "big")
     pages = int.from_bytes(head[28:32], "big") * (65_536 if page_bytes == 1 else page_bytes)
-    # While its log is carried over it may be short for a moment: SQLite's own check decides.
+    # During a checkpoint it may be short for a moment: SQLite's own check decides.
     return size < pages and not _is_sound(path)
 
 

@@ -1,4 +1,4 @@
-"""One end of a move: a PostgreSQL."""
+"""The source or target of a move: a PostgreSQL."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,17 +11,17 @@ from balcao.storage.contract import LedgerCheck
 from balcao.storage.desk.check import check_books
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql.backups import nodes_here
-from balcao.storage.postgresql.connections import connect_at_leisure, opened_to_add_up
+from balcao.storage.postgresql.connections import connect_without_timeouts, open_for_full_scan
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.schema import migrate, newest_version, version
 from balcao.storage.postgresql.tables import PostgresTables
-from balcao.storage.transfer.end import check_version
+from balcao.storage.transfer.endpoint import check_version
 from balcao.storage.transfer.errors import MoveRefused
 from balcao.storage.transfer.tables import all_tables
 
 _MOVE_LOCK = 0x62616C6D  # "balm": one move at a time reads or writes a database
 
-_SEVERAL_SECONDS = 3.0  # until the server has noticed that a process of a moment ago is gone
+_SEVERAL_SECONDS = 3.0  # until the server has noticed that a client process has ended
 
 _OURS = (
     "SELECT c.oid::regclass::text FROM pg_class AS c"
@@ -29,21 +29,21 @@ _OURS = (
     " AND NOT c.relispartition AND c.relname = ANY(%s)"
 )
 _WALLED = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'moved_away'"
-# Tables of one node that others' programs would write first.
+# Tables that are not moved, but written by nodes that start.
 _OF_NODES = ("node", "heartbeat")
 
 
-class PostgresEnd(PostgresTables):
-    """See `storage.transfer.end.End`."""
+class PostgresEndpoint(PostgresTables):
+    """A `storage.transfer.endpoint.MoveEndpoint` of a database."""
 
     def __init__(self, address: str, pepper: bytes, *, target: bool) -> None:
-        """Connect, and bring the schema up to date where data go to.
+        """Connect, and migrate the schema of a target.
 
         Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `StorageFailed`.
         """
         self._address = address
         self._pepper = pepper
-        super().__init__(connect_at_leisure(address, "balcao storage move"))
+        super().__init__(connect_without_timeouts(address, "balcao storage move"))
         try:
             self._prepare(target=target)
         except BaseException:
@@ -71,8 +71,8 @@ class PostgresEnd(PostgresTables):
             self.claim()
 
     def _is_alone(self) -> bool:
-        """Whether this is the one move of the database, from now on."""
-        return self.ask("SELECT pg_try_advisory_lock(?)", (_MOVE_LOCK,)) == [(True,)]
+        """Take the lock of the database's only move, and return whether that succeeded."""
+        return self.query("SELECT pg_try_advisory_lock(?)", (_MOVE_LOCK,)) == [(True,)]
 
     @property
     def place(self) -> str:
@@ -87,20 +87,20 @@ class PostgresEnd(PostgresTables):
             )
 
     @contextmanager
-    def one_moment(self, *, alone: bool) -> Iterator[None]:
+    def snapshot(self, *, alone: bool) -> Iterator[None]:
         how = "" if alone else " READ ONLY"
-        ours = self._ours()  # not within: the first question of all begins the moment
-        self.ask(f"BEGIN ISOLATION LEVEL REPEATABLE READ{how}")
+        ours = self._ours()  # not within: the first query determines the snapshot
+        self.query(f"BEGIN ISOLATION LEVEL REPEATABLE READ{how}")
         try:
             if alone:
-                # Before anything is read: the moment begins when nobody can write any more. A node
-                # that starts now waits for its own row, and then finds the wall.
-                self.ask("SET LOCAL lock_timeout = '10s'")
+                # Before anything is read, so that the snapshot begins when writers are blocked. A
+                # node that starts now waits to write its row, and is then refused.
+                self.query("SET LOCAL lock_timeout = '10s'")
                 for name in ours:
-                    self.ask(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE")
+                    self.query(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE")
                 self.claim()
             yield
-            self.ask("COMMIT")
+            self.query("COMMIT")
         finally:
             if (
                 not self._connection.closed
@@ -108,21 +108,21 @@ class PostgresEnd(PostgresTables):
             ):
                 self._connection.rollback()
 
-    def together(self) -> AbstractContextManager[Any]:
+    def transaction(self) -> AbstractContextManager[Any]:
         return self._connection.transaction()
 
-    def wall_up(self) -> None:
-        walled = {name for (name,) in self.ask(_WALLED)}
+    def block_writes(self) -> None:
+        walled = {name for (name,) in self.query(_WALLED)}
         for name in self._ours():
             if name not in walled:
-                self.ask(
+                self.query(
                     f"CREATE TRIGGER moved_away BEFORE INSERT OR UPDATE OR DELETE ON {name}"
                     " FOR EACH STATEMENT EXECUTE FUNCTION never('the data were moved away')"
                 )
 
-    def tear_down(self) -> None:
-        for (name,) in self.ask(_WALLED):
-            self.ask(f"DROP TRIGGER moved_away ON {name}")
+    def allow_writes(self) -> None:
+        for (name,) in self.query(_WALLED):
+            self.query(f"DROP TRIGGER moved_away ON {name}")
 
     def _ours(self) -> Sequence[str]:
         names = [*dict.fromkeys(table.name for table in all_tables()), *_OF_NODES]
@@ -133,15 +133,15 @@ class PostgresEnd(PostgresTables):
             return desk.recover(now_ms)
 
     def books(self) -> LedgerCheck:
-        with opened_to_add_up(self._address) as line:
-            return check_books(line)
+        with open_for_full_scan(self._address) as database:
+            return check_books(database)
 
     def close(self) -> None:
         self._connection.close()
 
 
 def _before_long(so: Callable[[], bool]) -> bool:
-    """Whether it is so, now or as soon as the server notices who is gone."""
+    """Return whether a condition holds, now or soon: the server notices ended processes late."""
     until = time.monotonic() + _SEVERAL_SECONDS
     while not so():
         if time.monotonic() > until:

@@ -1,7 +1,7 @@
-"""Room set aside on disk, to be given up when the disk is full (ADR 0025).
+"""A reserve of disk space, released when the disk is full (ADR 0025).
 
-A full disk does not empty itself: to carry SQLite's write-ahead log over into its file, which frees
-the log, takes room. The ballast is that room: a file that is worth nothing.
+SQLite needs free space to checkpoint its write-ahead log into the database file, and only the
+checkpoint frees the log. The reserve is a file without meaning whose removal provides that space.
 """
 
 import logging
@@ -15,28 +15,28 @@ log = logging.getLogger(__name__)
 _BLOCK_BYTES = 1 << 20
 
 
-class Ballast:
-    """A file in the data folder; of no bytes: none. May be used by several threads."""
+class DiskReserve:
+    """The reserve file in the data folder. Size 0 disables it. Thread-safe."""
 
     def __init__(self, folder: Path, size_bytes: int = 0) -> None:
         self.path = folder / "ballast"
         self.size_bytes = size_bytes
-        self.given_up = 0  # how often, so far
+        self.times_released = 0
 
     @property
-    def is_there(self) -> bool:
-        """Whether there is something to give up."""
+    def exists(self) -> bool:
+        """Whether the reserve is in place."""
         return self.path.exists()
 
-    def make(self) -> None:
-        """Set the room aside if as much is left beside it. What cannot be done now is left."""
-        if self.size_bytes == 0 or self.is_there:
+    def create(self) -> None:
+        """Write the file if twice its size is free. Failures are logged and retried next time."""
+        if self.size_bytes == 0 or self.exists:
             return
         half = self.path.with_suffix(".new")
         try:
             if shutil.disk_usage(self.path.parent).free < 2 * self.size_bytes:
                 return
-            # Bytes that no file system makes smaller, and that every one of them really keeps.
+            # Random bytes: no file system can compress them or store them as a hole.
             block = os.urandom(_BLOCK_BYTES)
             with half.open("wb") as file:
                 for _ in range(self.size_bytes // _BLOCK_BYTES):
@@ -47,15 +47,15 @@ class Ballast:
             with suppress(OSError):
                 half.unlink(missing_ok=True)
 
-    def give_up(self) -> None:
-        """The disk is full: let go of it."""
+    def release(self) -> None:
+        """Remove the file because the disk is full."""
         with suppress(OSError):
             self.path.unlink()
-            self.given_up += 1
+            self.times_released += 1
             log.error("disk full: the room that was set aside is given up")
 
     def remove(self) -> None:
-        """Nobody needs it any more: whoever made it ends."""
+        """Remove the file at the end of the process."""
         if self.size_bytes:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What is created once under an idempotency key: its answer is kept in the commit that does it."""
+"""The recorded answer of a request that creates something once under an idempotency key."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
@@ -11,8 +11,8 @@ from balcao.storage.connection import SqlConnection
 
 T = TypeVar("T")
 
-# Of what was created, the answer to keep; None: no key was sent.
-Keep: TypeAlias = Callable[[T], Finish | None]
+# Makes the answer to record of what was created; None: no key was sent.
+MakeAnswer: TypeAlias = Callable[[T], Finish | None]
 
 _KEEP = (
     f"INSERT INTO idempotency ({', '.join(BINDING_COLUMNS)})"  # noqa: S608 - columns of ours
@@ -23,11 +23,11 @@ _KEEP = (
 )
 
 
-def keep_answer(connection: SqlConnection, answer: Finish | None) -> None:
-    """Record an answer in the transaction of its cause.
+def record_answer(connection: SqlConnection, answer: Finish | None) -> None:
+    """Record an answer in the transaction that creates what it describes.
 
-    Raises `StillRunning`, which ends that: somebody quicker has used the key, and their answer is
-    the answer.
+    Raises `StillRunning`, which rolls that back: another request has used the key meanwhile, and
+    its answer counts.
     """
     if answer is None:
         return

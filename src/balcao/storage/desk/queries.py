@@ -1,4 +1,4 @@
-"""What the desk reads, in place: the same on any engine."""
+"""Queries of accounts, keys, ledger and receipts, the same on any engine."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ import msgspec
 from balcao.core.access import Account, Key
 from balcao.core.calendar import HOUR_MS, civil_day_text
 from balcao.core.receipts import About, Receipt
-from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.contract import Consultation, ConsumptionRow, LedgerEntry
 from balcao.storage.desk.periods import PERIOD, in_period
 from balcao.storage.desk.rows import door_of
@@ -40,7 +40,7 @@ _OPERATIONS = (
     " key_id, client, reference, 0"
     " FROM charged_lookup WHERE request_id IN ({ids}) AND account_id = ? ORDER BY 1 DESC, 12"
 )
-# Each by an index of its own that has their order; a charged lookup is one of the two or the other.
+# Each uses an index in this order; a request is in one of the two tables.
 _REFERRED = (
     "SELECT request_id FROM ledger_entry WHERE account_id = ? AND reference = ?"
     " AND request_id < ? AND request_id >= ? AND kind IN ('charge', 'hold')"
@@ -48,7 +48,7 @@ _REFERRED = (
     "SELECT request_id FROM charged_lookup WHERE account_id = ? AND reference = ?"
     " AND request_id < ? AND request_id >= ? ORDER BY request_id DESC LIMIT ?",
 )
-# While a request runs, and as long as its answer is kept, its key knows it; then its details do.
+# A request is found by its idempotency record while that is kept, and then by its details.
 _UNDER_KEY = (
     "SELECT request_id FROM idempotency WHERE account_id = ? AND key_digest = ? AND ? > 0",
     "SELECT request_id FROM trace WHERE account_id = ? AND key_digest = ?"
@@ -56,14 +56,13 @@ _UNDER_KEY = (
     "SELECT request_id FROM certificate_trace WHERE account_id = ? AND key_digest = ?"
     " ORDER BY request_id DESC LIMIT ?",
 )
-_UNDER_KEY_MAX = 100  # refused ones among them
-_BEHIND_ALL = "g"  # numbers are hexadecimal
-# What a receipt is about is the same for every request that brought it. Whoever records it leaves
-# one of these, also after each start; the newest knows most, but not always a company's name. Of
-# what is bought again and again not all are read.
+_UNDER_KEY_MAX = 100  # including refused ones
+_AFTER_ALL = "g"  # sorts after all numbers, which are hexadecimal
+# A receipt is described by the traces of requests that brought it. The newest is the most complete,
+# but may lack the company's name. Only the newest are read: there may be many.
 _RECEIPT = (
     "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes,"
-    # A branch's certificate names the head office, and so does its file.
+    # The certificate of a branch is that of its head office.
     " CASE WHEN c.document IS NOT NULL THEN coalesce(r.cnpj, c.document) END,"
     " c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"
     " (SELECT * FROM (SELECT request_id, document, uf, verdict, validity, name"
@@ -71,7 +70,7 @@ _RECEIPT = (
     " ORDER BY name IS NULL, request_id DESC LIMIT 1) AS c ON TRUE WHERE r.receipt_id = ?"
 )
 _RECEIPT_COLUMNS = 5
-# By the hour: a civil day need not have 24 of them, but it begins and ends with one.
+# By hour: civil days differ in length, but begin and end with a full hour.
 _BY_REFERENCE = (
     "SELECT at_ms / ?, operation, key_id, origin, client, reference, count(*),"  # noqa: S608
     " -CAST(sum(balance_change) AS BIGINT)"
@@ -80,59 +79,59 @@ _BY_REFERENCE = (
 )
 
 
-class DeskReading:
-    """The half of a desk that changes nothing.
+class DeskQueries:
+    """The read-only half of a desk.
 
-    Its connection is used on the event loop's thread; what may take long opens one of its own,
-    so that it can be called in another thread.
+    Its connection is used on the event loop's thread. Slow queries open one of their own, so that
+    they can be called in another thread.
     """
 
-    def __init__(self, in_place: SqlConnection, apart: Apart) -> None:
-        self._apart = apart
-        self._in_place = in_place
+    def __init__(self, connection: SqlConnection, open_reader: OpenReader) -> None:
+        self._open_reader = open_reader
+        self._connection = connection
 
-    # The caller's side.
+    # For accounts.
 
     def operation(self, account_id: int, request_id: str) -> Consultation | None:
-        """What became of a request of this account.
+        """Return the ledger's record of a request of this account.
 
-        None: it held and cost nothing, or it was another account's.
+        None: it held and cost nothing, or belongs to another account.
         """
-        found = _consultations(self._in_place, account_id, [request_id])
+        found = _consultations(self._connection, account_id, [request_id])
         return found[0] if found else None
 
     def operations_referred(
         self, account_id: int, reference: str, from_ms: int, limit: int, before_id: str | None
     ) -> Sequence[Consultation]:
-        """Requests of this account with this `X-Referencia`, newest first, in pages.
+        """Return requests of an account with an `X-Referencia`, newest first, in pages.
 
-        `before_id` is the last one seen. Those made since `from_ms`. May be called in any thread.
+        Those made since `from_ms` and before the request `before_id`. Callable in any thread.
         """
         least = least_number(from_ms - NUMBERED_BEFORE_MS_MAX)
-        wanted = (account_id, reference, before_id or _BEHIND_ALL, least, limit)
-        with self._apart() as reading:
-            numbers = {number for sql in _REFERRED for number in _numbers(reading, sql, wanted)}
+        values = (account_id, reference, before_id or _AFTER_ALL, least, limit)
+        with self._open_reader() as reading:
+            numbers = {number for sql in _REFERRED for number in _numbers(reading, sql, values)}
             newest = sorted(numbers, reverse=True)[:limit]
             return _consultations(reading, account_id, newest)
 
     def operation_under_key(self, account_id: int, key_digest: str) -> Consultation | None:
-        """The newest request under this Idempotency-Key. None: it held and cost nothing."""
-        wanted = (account_id, key_digest, _UNDER_KEY_MAX)
-        with self._apart() as reading:
-            numbers = {number for sql in _UNDER_KEY for number in _numbers(reading, sql, wanted)}
+        """Return the newest request under an Idempotency-Key. None: it held and cost nothing."""
+        values = (account_id, key_digest, _UNDER_KEY_MAX)
+        with self._open_reader() as reading:
+            numbers = {number for sql in _UNDER_KEY for number in _numbers(reading, sql, values)}
             found = _consultations(reading, account_id, [*numbers])
         return found[0] if found else None
 
     def consumption_by_reference(
         self, account_id: int, from_ms: int, to_ms: int, lines_max: int
     ) -> Sequence[ConsumptionRow] | None:
-        """What was charged in [from, to), by day, operation, key, origin, client and reference.
+        """Return charges in [from, to), by day, operation, key, origin, client and reference.
 
-        So ordered. Reads every entry of the period: a second for a million of them. None: by the
-        hour these are more lines, and not read. May be called in any thread.
+        In this order. Reads every entry of the period: a second for a million. None: there are more
+        than `lines_max` groups by hour. Callable in any thread.
         """
         values = (HOUR_MS, *in_period(account_id, from_ms, to_ms), lines_max + 1)
-        with self._apart() as reading:
+        with self._open_reader() as reading:
             hours: Any = reading.execute(_BY_REFERENCE, values).fetchall()
         if len(hours) > lines_max:
             return None
@@ -151,46 +150,46 @@ class DeskReading:
         return sorted(rows, key=lambda row: row.day)  # and within the day as they came
 
     def receipt(self, receipt_id: str) -> Receipt | None:
-        """The receipt of this number, whoever may fetch it, and what it is about."""
-        return find_receipt(self._in_place, receipt_id)
+        """Return a receipt and its description, without checking who may fetch it."""
+        return find_receipt(self._connection, receipt_id)
 
     def receipts(self, receipt_ids: Iterable[str]) -> Iterator[Receipt]:
-        """Those of these that are recorded, in their order. In a thread: they may be hundreds."""
-        with self._apart() as reading:
+        """Yield the receipts that are recorded, in order. In a thread: there may be hundreds."""
+        with self._open_reader() as reading:
             for receipt_id in receipt_ids:
                 if (receipt := find_receipt(reading, receipt_id)) is not None:
                     yield receipt
 
-    # The operator's side.
+    # For operators.
 
     def account(self, account_id: int) -> Account:
-        """One account as it is now, at the price of one row. Raises `LookupError`."""
-        return find_account(self._in_place, account_id)
+        """Return an account. Raises `LookupError`."""
+        return find_account(self._connection, account_id)
 
     def accounts(self) -> Sequence[Account]:
-        """All accounts, by number."""
-        rows: Any = self._in_place.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
+        """Return all accounts, by number."""
+        rows: Any = self._connection.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
         return [_account(row) for row in rows]
 
     def keys(self, account_id: int) -> Sequence[Key]:
-        """An account's keys, newest last."""
-        rows: Any = self._in_place.execute(
+        """Return an account's keys, newest last."""
+        rows: Any = self._connection.execute(
             f"{_KEYS} WHERE account_id = ? ORDER BY key_id", (account_id,)
         ).fetchall()
         return [_key(row) for row in rows]
 
     def entries(self, account_id: int, from_ms: int, to_ms: int) -> Iterable[LedgerEntry]:
-        """Entries that moved credits in [from, to), oldest first."""
-        # A statement that is not at its end keeps its connection in the past: a reader that
-        # takes its time must not make everybody else read old rows.
-        with self._apart() as reading:
+        """Yield entries that moved credits in [from, to), oldest first."""
+        # On its own connection: an unfinished statement keeps its connection's snapshot, so that
+        # other queries on it would read old rows.
+        with self._open_reader() as reading:
             row: Any
             for row in reading.execute(_ENTRIES, in_period(account_id, from_ms, to_ms)):
                 yield LedgerEntry(*row)
 
 
 def find_receipt(connection: SqlConnection, receipt_id: str) -> Receipt | None:
-    """See `DeskReading.receipt`."""
+    """See `DeskQueries.receipt`."""
     row: Any = connection.execute(_RECEIPT, (receipt_id, receipt_id)).fetchone()
     if row is None:
         return None
@@ -200,15 +199,15 @@ def find_receipt(connection: SqlConnection, receipt_id: str) -> Receipt | None:
     return msgspec.structs.replace(receipt, about=About(*about))
 
 
-def _numbers(reading: SqlConnection, sql: str, wanted: Sequence[object]) -> Iterable[str]:
-    rows: Any = reading.execute(sql, wanted).fetchall()
+def _numbers(reading: SqlConnection, sql: str, values: Sequence[object]) -> Iterable[str]:
+    rows: Any = reading.execute(sql, values).fetchall()
     return [number for (number,) in rows]
 
 
 def _consultations(
     connection: SqlConnection, account_id: int, numbers: Sequence[str]
 ) -> Sequence[Consultation]:
-    """Those of the requests that the ledger knows as this account's, greatest number first."""
+    """Return the ledger's records of this account's requests, highest number first."""
     if not numbers:
         return ()
     sql = _OPERATIONS.format(ids=", ".join("?" * len(numbers)))
@@ -219,7 +218,7 @@ def _consultations(
 
 
 def _consultation(request_id: str, entries: Sequence[Any]) -> Consultation:
-    """From its entries, the opening one first."""
+    """Return a request's record made of its entries, the opening one first."""
     _, _, opened_ms, _, _, operation, _, _, key_id, client, reference, _ = entries[0]
     _, kind, at_ms, balance_change, held_change, _, rule, origin, *_ = entries[-1]
     running = kind == "hold"
@@ -240,7 +239,7 @@ def _consultation(request_id: str, entries: Sequence[Any]) -> Consultation:
 
 
 def find_account(connection: SqlConnection, account_id: int) -> Account:
-    """One account. Raises `LookupError`."""
+    """Return an account. Raises `LookupError`."""
     row: Any = connection.execute(f"{_ACCOUNTS} WHERE account_id = ?", (account_id,)).fetchone()
     if row is None:
         raise LookupError(account_id)

@@ -9,7 +9,7 @@ from balcao.core.batches import BatchQuote, BatchState, RowState, RowTally
 from balcao.core.receipts import Receipt
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.reading import find_receipt
+from balcao.storage.desk.queries import find_receipt
 from balcao.storage.desk.rows import texts_of
 from balcao.storage.engine import Engine
 
@@ -19,7 +19,7 @@ _BATCH = (
     "SELECT batch_id, account_id, key_id, user_id, name, client, operation, parameters, columns,"
     " media_type, repeats, create_fingerprint, state, reason, code, message, told, header, digest,"
     " least, greatest, valid, at_hand, quoted_ms, until_ms,"
-    # The budget decides, and may be changed by itself (ADR 0043).
+    # The ceiling is that of the budget, which may be changed by itself (ADR 0043).
     " coalesce((SELECT min(b.credits_max) FROM budget AS b WHERE b.owner_kind = 'lote'"
     " AND b.owner = batch.batch_id AND b.account_id = batch.account_id), ceiling),"
     " created_ms, confirmed_ms,"
@@ -40,27 +40,27 @@ _WITH_RECEIPT = (
     " WHERE v.account_id = ? AND v.request_id = batch_row.request_id)) FROM batch_row"
     " WHERE batch_id = ? AND state = 'concluida' AND line > ? ORDER BY line LIMIT ?"
 )
-# Looked at before every slice of rows: so it is one row, by its key.
+# Run before every slice of rows, so it reads one row by its key.
 _GOES_ON = (
     "SELECT b.operation, k.operations FROM batch AS b JOIN account AS a USING (account_id)"
     " LEFT JOIN api_key AS k ON k.key_id = b.key_id"
     " WHERE b.batch_id = ? AND b.state = 'executando' AND a.suspended_ms IS NULL"
     " AND (b.key_id IS NULL OR k.revoked_ms IS NULL AND coalesce(k.expires_ms > ?, TRUE))"
 )
-# From where nothing leads on.
+# The final states.
 FINAL = "'concluido', 'encerrado', 'expirado', 'recusado'"
 
 
-class BatchesReading:
-    """Queries of batches. Everything here raises `StorageFailed`."""
+class BatchQueries:
+    """Queries of batches. All methods raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
-        self._apart = engine.apart
-        self._in_turn = engine.in_turn
+        self._open_reader = engine.open_reader
+        self._run_in_writer = engine.run_in_writer
 
     def pieces(self, batch_id: str) -> Iterator[bytes]:
         """Yield the pieces of a file, in order. In a thread."""
-        with self._apart() as reading:
+        with self._open_reader() as reading:
             piece = 0
             while rows := reading.execute(
                 "SELECT content FROM batch_piece WHERE batch_id = ? AND piece = ?",
@@ -72,18 +72,18 @@ class BatchesReading:
     # Reading.
 
     def with_data(self) -> Sequence[StoredBatch]:
-        """Return all batches that are not erased, of all accounts. In a thread."""
-        with self._apart() as reading:
+        """Return the batches of all accounts that are not erased. In a thread."""
+        with self._open_reader() as reading:
             return found(reading, "erased_ms IS NULL")
 
     async def batch(self, batch_id: str, account_id: int | None = None) -> StoredBatch | None:
-        """Return a batch; of this account only, if one is named."""
+        """Return a batch; only of this account, if one is given."""
 
         def work(connection: SqlConnection) -> StoredBatch | None:
             one = found(connection, "batch_id = ?", batch_id)
             return one[0] if one and account_id in (None, one[0].account_id) else None
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def page(
         self,
@@ -94,9 +94,9 @@ class BatchesReading:
         user_id: int | None = None,
         operations: Sequence[str] | None = None,
     ) -> Sequence[StoredBatch]:
-        """Return an account's, the newest first, below a number.
+        """Return a page of an account's batches, newest first, whose id is below `before`.
 
-        Of one user, or of some operations alone, where these are given.
+        Only those of a user, or of some operations, if these are given.
         """
         where, values = "account_id = ? AND batch_id < ?", [account_id, before]
         if user_id is not None:
@@ -109,7 +109,7 @@ class BatchesReading:
             more = f"ORDER BY batch_id DESC LIMIT {int(limit)}"
             return found(connection, where, *values, more=more)
 
-        return await self._in_turn(work)
+        return await self._run_in_writer(work)
 
     async def rows(
         self,
@@ -120,20 +120,22 @@ class BatchesReading:
         *,
         cells: bool = False,
     ) -> Sequence[StoredRow]:
-        """Return the rows after a line, in order; with their cells, if that is wanted."""
-        return await self._in_turn(lambda here: _rows(here, batch_id, after, limit, state, cells))
+        """Return the rows after a line, in order; with their cells if `cells`."""
+        return await self._run_in_writer(
+            lambda connection: _rows(connection, batch_id, after, limit, state, cells)
+        )
 
     @asynccontextmanager
-    async def asking(self, batch_id: str) -> AsyncIterator["AskingReader"]:
+    async def open_reader(self, batch_id: str) -> AsyncIterator["BatchReader"]:
         """Open a reader for as long as rows are looked up.
 
-        In the writer thread, groups of rows would wait for each other's commits instead of sharing
-        them, a third more of the processor; and single lookups would wait for reads of cells.
+        Reads in the writer's thread would keep groups of rows from sharing commits, which takes a
+        third more processor time, and would delay single lookups.
         """
         stack = ExitStack()
-        reading = await asyncio.to_thread(stack.enter_context, self._apart())
+        reading = await asyncio.to_thread(stack.enter_context, self._open_reader())
         try:
-            yield AskingReader(reading, batch_id)
+            yield BatchReader(reading, batch_id)
         finally:
             await asyncio.to_thread(stack.close)
 
@@ -149,7 +151,7 @@ class BatchesReading:
     def results(self, batch_id: str, state: RowState | None = None) -> Iterator[StoredRow]:
         """Yield all rows with their cells and answers, sealed. In a thread."""
         after = 0
-        with self._apart() as reading:
+        with self._open_reader() as reading:
             while True:
                 some = _rows(reading, batch_id, after, ROWS_AT_ONCE, state, True, answers=True)
                 yield from some
@@ -160,7 +162,7 @@ class BatchesReading:
     def receipts(self, batch: StoredBatch) -> Iterator[tuple[StoredRow, Receipt]]:
         """Yield the rows with a receipt that is still recorded, and the receipt. In a thread."""
         after = 0
-        with self._apart() as reading:
+        with self._open_reader() as reading:
             while rows := reading.execute(
                 _WITH_RECEIPT,
                 (batch.account_id, batch.account_id, batch.batch_id, after, ROWS_AT_ONCE),
@@ -172,10 +174,10 @@ class BatchesReading:
                         yield StoredRow(*row), receipt
 
     async def totals(self, batch_id: str) -> tuple[int, int, int, int]:
-        """Return four sums of the rows to look up: number, least, greatest, available now."""
+        """Return the rows to look up: number, least and greatest price, number available now."""
 
         def find() -> Any:
-            with self._apart() as reading:
+            with self._open_reader() as reading:
                 return reading.execute(
                     "SELECT count(*), coalesce(sum(least), 0), coalesce(sum(greatest), 0),"
                     " coalesce(sum(at_hand), 0) FROM batch_row"
@@ -187,7 +189,7 @@ class BatchesReading:
         return int(valid), int(least), int(greatest), int(at_hand)
 
     async def past(self, account_id: int, operation: str) -> RowTally:
-        """Return the number of looked up rows of this operation, and what they cost."""
+        """Return the number and the cost of the account's rows that were looked up."""
 
         def work(connection: SqlConnection) -> Any:
             return connection.execute(
@@ -197,7 +199,7 @@ class BatchesReading:
                 (account_id, operation),
             ).fetchall()[0]
 
-        rows, credits = await self._in_turn(work)
+        rows, credits = await self._run_in_writer(work)
         return RowTally(int(rows), int(credits))
 
     async def unconfirmed(self, now_ms: int) -> Sequence[str]:
@@ -218,24 +220,26 @@ class BatchesReading:
         )
         return [batch_id for (batch_id,) in rows]
 
-    async def standing(self) -> Sequence[tuple[BatchState, str, int]]:
+    async def counts(self) -> Sequence[tuple[BatchState, str, int]]:
         """See `standing_of`."""
-        return await self._in_turn(standing_of)
+        return await self._run_in_writer(standing_of)
 
     async def _all(self, sql: str, values: Sequence[Any]) -> list[Any]:
-        return await self._in_turn(lambda connection: connection.execute(sql, values).fetchall())
+        return await self._run_in_writer(
+            lambda connection: connection.execute(sql, values).fetchall()
+        )
 
     async def _run(self, sql: str, values: Sequence[Any]) -> None:
         def work(connection: SqlConnection) -> None:
             connection.execute(sql, values)
 
-        await self._in_turn(work)
+        await self._run_in_writer(work)
 
     async def _elsewhere(self, find: Callable[[], Any]) -> Any:
         return await asyncio.to_thread(find)
 
 
-class AskingReader:
+class BatchReader:
     """Reads a batch whose rows are being looked up, in threads, one query at a time."""
 
     def __init__(self, reading: SqlConnection, batch_id: str) -> None:
@@ -244,8 +248,9 @@ class AskingReader:
         self._lock = asyncio.Lock()
 
     async def goes_on(self, now_ms: int) -> bool:
-        """Whether it is to ask more rows at an instant: nobody paused it, and whose key it was may
-        ask still. Asked before every slice of rows.
+        """Return whether the batch is still running, and its key still valid and permitted.
+
+        Checked before every slice of rows.
         """
         async with self._lock:
             return await asyncio.to_thread(self._goes_on, now_ms)
@@ -277,7 +282,7 @@ def standing_of(connection: SqlConnection) -> Sequence[tuple[BatchState, str, in
 def found(
     connection: SqlConnection, where: str, *values: object, more: str = ""
 ) -> Sequence[StoredBatch]:
-    """Return the batches that fulfil a condition."""
+    """Return the batches that match a condition."""
     rows = connection.execute(f"{_BATCH} WHERE {where} {more}", values).fetchall()
     return [_stored(connection, row) for row in rows]
 
@@ -298,7 +303,7 @@ def _stored(connection: SqlConnection, row: Any) -> StoredBatch:
     return StoredBatch(*values)
 
 
-def _rows(  # noqa: PLR0917  # of which, from where, how many, and how much of each
+def _rows(  # noqa: PLR0917
     connection: SqlConnection,
     batch_id: str,
     after: int,

@@ -1,4 +1,4 @@
-"""A database as it is: see `storage.places.Look`."""
+"""A database as it is: see `storage.places.DeskInspection`."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -7,16 +7,16 @@ from typing import Any
 import psycopg
 
 from balcao.core.database_server import ServerFacts
-from balcao.storage.moved import check_here
+from balcao.storage.moved import check_not_moved
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import LastingConnection, opened_to_add_up
+from balcao.storage.postgresql.connections import ReconnectingConnection, open_for_full_scan
 from balcao.storage.postgresql.node import LOCK_CLASS
 from balcao.storage.postgresql.schema import newest_version, version
 from balcao.storage.postgresql.standby import WAITING
 
 _TRIES = 3
 
-# Readable by every user. Whose commits wait: of this role.
+# Readable by every user. The waiting commits are those of this role.
 _FACTS = f"""
 SELECT current_setting('synchronous_commit'), current_setting('fsync')::boolean,
     current_setting('full_page_writes')::boolean, current_setting('synchronous_standby_names'),
@@ -39,22 +39,22 @@ def _process(connection: psycopg.Connection[Any]) -> int:
     return int(row[0])
 
 
-class PostgresLook:
-    """See the contract."""
+class PostgresInspection:
+    """A `storage.places.DeskInspection` of a database."""
 
-    def __init__(self, line: LastingConnection, address: str) -> None:
-        self.connection = line
+    def __init__(self, database: ReconnectingConnection, address: str) -> None:
+        self.connection = database
         self._address = address
-        self.server = f"PostgreSQL {line.get().info.server_version // 10_000}"
+        self.server = f"PostgreSQL {database.get().info.server_version // 10_000}"
         self.newest = newest_version("desk")
 
     def schema(self) -> int:
         with self.connection.guarded() as connection:
             return version(connection, "desk")
 
-    def check_here(self) -> None:
+    def check_not_moved(self) -> None:
         with self.connection.guarded() as connection:
-            check_here(connection, QUERIES)
+            check_not_moved(connection, QUERIES)
 
     def clock_seconds(self) -> float:
         sql = "SELECT extract(epoch FROM clock_timestamp())::float8"
@@ -79,13 +79,13 @@ class PostgresLook:
         )
 
     def _pools_transactions(self) -> bool:
-        """Return whether a connection is another one's for a transaction.
+        """Return whether a pooler shares server processes between connections by transaction.
 
-        While one connection is within a transaction, another one must neither have had its server
-        process before, nor be given another process than it had.
+        While one connection is within a transaction, the other one must not have had the same
+        server process before, nor get another one.
         """
         with (
-            closing(LastingConnection(self._address)) as other,
+            closing(ReconnectingConnection(self._address)) as other,
             self.connection.guarded() as ours,
             other.guarded() as theirs,
         ):
@@ -99,11 +99,11 @@ class PostgresLook:
         return False
 
     def latest_instant(self) -> None:
-        """See the contract. Other nodes have other clocks; that of the database says more."""
+        """Return None: commits have the clocks of many nodes; use that of the database."""
 
 
 @contextmanager
-def looked_at(address: str) -> Iterator[PostgresLook]:
-    """Look at the desk at this address. Raises `StorageFailed`."""
-    with opened_to_add_up(address) as line:
-        yield PostgresLook(line, address)
+def inspect_desk(address: str) -> Iterator[PostgresInspection]:
+    """Open the desk at an address for inspection. Raises `StorageFailed`."""
+    with open_for_full_scan(address) as database:
+        yield PostgresInspection(database, address)

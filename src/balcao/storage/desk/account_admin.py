@@ -1,6 +1,6 @@
-"""What operators do to accounts and keys: each deed in one commit with its log entry.
+"""Actions of operators on accounts and keys, each committed together with its audit entry.
 
-Functions on a connection: the desk calls some in place, `People` others in the writer's turn.
+Functions on a connection: `Desk` calls some synchronously, `People` others in the writer's thread.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ _NOTE = (
     "INSERT INTO audit_entry (at_ms, channel, user_id, form_id, action, account_id, target, detail)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
-# A ceiling is compared with what was spent in its month, so the month goes on first: what was
-# spent in July must not refuse a ceiling for August.
+# A ceiling is compared with the spending of the month, so the month advances first: the spending
+# of July must not refuse a ceiling for August.
 _CHANGE = (
     "UPDATE account SET plan = ?, certificates = ?, partner_optin = ?, ceiling_credits = ?,"
     " month_credits = CASE WHEN ? > month THEN 0 ELSE month_credits END, "
@@ -33,11 +33,11 @@ _CHANGE = (
 
 
 @contextmanager
-def deed(connection: SqlConnection, signed: Signature) -> Iterator[None]:
-    """One commit for something that somebody signed.
+def signed_transaction(connection: SqlConnection, signed: Signature) -> Iterator[None]:
+    """Open a transaction for a signed action.
 
-    Raises `FormDone` before anything else is looked at: a form that is sent again is told that
-    it was carried out, not that the name it gave is taken.
+    Raises `FormDone` before any other check: the answer to a repeated form is that it was carried
+    out, not that its name is taken.
     """
     with connection.transaction():
         if signed.form_id is not None:
@@ -49,7 +49,7 @@ def deed(connection: SqlConnection, signed: Signature) -> Iterator[None]:
         yield
 
 
-def note(
+def write_audit(
     connection: SqlConnection,
     signed: Signature,
     action: Action,
@@ -59,7 +59,7 @@ def note(
     target: str,
     detail: str = "",
 ) -> None:
-    """Enter a deed into the log; part of the commit that does it."""
+    """Write an entry of the audit log, within the transaction of its action."""
     entry = Audit(signed, action, account_id, target, detail, now_ms)
     connection.execute(_NOTE, audit_row(entry))
 
@@ -78,10 +78,10 @@ _NEW_KEY = (
 def create_account(
     connection: SqlConnection, new: NewAccount, now_ms: int, signed: Signature
 ) -> int:
-    """Open an account: its number. Raises `NameTaken`, `FormDone`."""
+    """Open an account and return its number. Raises `NameTaken`, `FormDone`."""
     terms = Terms(new.plan, new.certificates, new.partner_optin, new.ceiling_credits)
     kind = "produção" if new.mode == "live" else "teste"
-    with deed(connection, signed):
+    with signed_transaction(connection, signed):
         if connection.execute("SELECT 1 FROM account WHERE name = ?", (new.name,)).fetchone():
             raise NameTaken(new.name)
         number = connection.new_number.format(table="account", column="account_id")
@@ -98,15 +98,15 @@ def create_account(
             ),
         ).fetchall()
         ((account_id,),) = row
-        said = "; ".join(f"{what} {value}" for what, value in _in_words(terms))
-        note(
+        detail = "; ".join(f"{what} {value}" for what, value in _in_words(terms))
+        write_audit(
             connection,
             signed,
             "account.create",
             now_ms,
             account_id=account_id,
             target=f"conta {new.name}",
-            detail=f"{said}; tipo {kind}",
+            detail=f"{detail}; tipo {kind}",
         )
     return int(account_id)
 
@@ -116,7 +116,7 @@ def change_account(
 ) -> None:
     """See `storage.desk.people.People`."""
     month = civil_month(now_ms)
-    with deed(connection, signed):
+    with signed_transaction(connection, signed):
         name, plan, certificates, optin, ceiling, _ = _account(connection, account_id)
         before = Terms(plan, bool(certificates), bool(optin), ceiling)
         if before == terms:
@@ -142,7 +142,7 @@ def change_account(
             for (what, old), (_, new) in zip(_in_words(before), _in_words(terms), strict=True)
             if old != new
         )
-        note(
+        write_audit(
             connection,
             signed,
             "account.change",
@@ -157,7 +157,7 @@ def suspend_account(
     connection: SqlConnection, account_id: int, suspended: bool, now_ms: int, signed: Signature
 ) -> None:
     """See `storage.desk.people.People`."""
-    with deed(connection, signed):
+    with signed_transaction(connection, signed):
         name, *_, suspended_ms = _account(connection, account_id)
         if suspended == (suspended_ms is not None):
             return
@@ -165,7 +165,7 @@ def suspend_account(
             "UPDATE account SET suspended_ms = ? WHERE account_id = ?",
             (now_ms if suspended else None, account_id),
         )
-        note(
+        write_audit(
             connection,
             signed,
             "account.suspend" if suspended else "account.resume",
@@ -177,7 +177,7 @@ def suspend_account(
 
 def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Signature) -> None:
     """Issue a key. Raises `FormDone`, `InvalidParameter` for a face key without networks."""
-    with deed(connection, signed):
+    with signed_transaction(connection, signed):
         _refuse_open_face(new.door)
         number = connection.new_number.format(table="api_key", column="key_id")
         row: Any = connection.execute(
@@ -205,7 +205,7 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
         words += [
             f"{what} {value}" for what, value in _door_in_words(new.door) if value != usual[what]
         ]
-        note(
+        write_audit(
             connection,
             signed,
             "key.create",
@@ -216,14 +216,14 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
         )
 
 
-def change_door(
+def change_restrictions(
     connection: SqlConnection, key_id: int, door: KeyDoor | None, now_ms: int, signed: Signature
 ) -> bool:
-    """Give a key other rules. False: no such key. Raises `FormDone`.
+    """Change a key's restrictions. False: no such key. Raises `FormDone`.
 
-    Of a face key only the networks change, and some there are: `InvalidParameter` (contract 16.4).
+    A face key only changes its networks, and needs some: `InvalidParameter` (contract 16.4).
     """
-    with deed(connection, signed):
+    with signed_transaction(connection, signed):
         row: Any = connection.execute(
             "SELECT account_id, name, networks, operations, client_required, administers"
             " FROM api_key WHERE key_id = ?",
@@ -250,7 +250,7 @@ def change_door(
             )
             if old != new
         )
-        note(
+        write_audit(
             connection,
             signed,
             "key.change",
@@ -269,7 +269,7 @@ def _refuse_open_face(door: KeyDoor | None) -> None:
 
 def revoke_key(connection: SqlConnection, key_id: int, now_ms: int, signed: Signature) -> bool:
     """Revoke a key, unless it is revoked. False: no such key. Raises `FormDone`."""
-    with deed(connection, signed):
+    with signed_transaction(connection, signed):
         row: Any = connection.execute(
             "SELECT account_id, name, revoked_ms FROM api_key WHERE key_id = ?", (key_id,)
         ).fetchone()
@@ -280,7 +280,7 @@ def revoke_key(connection: SqlConnection, key_id: int, now_ms: int, signed: Sign
             connection.execute(
                 "UPDATE api_key SET revoked_ms = ? WHERE key_id = ?", (now_ms, key_id)
             )
-            note(
+            write_audit(
                 connection,
                 signed,
                 "key.revoke",

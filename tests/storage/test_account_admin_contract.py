@@ -1,4 +1,4 @@
-"""What every desk promises of the office: accounts and keys, each deed with its log entry."""
+"""Operators' actions on accounts and keys, each with its log entry, on every engine."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,7 +43,7 @@ def a_key(account: Account, name: str) -> NewKey:
     return NewKey(account.account_id, name, "balcao_live_A", a_hash(name))
 
 
-def test_accounts_and_keys_are_logged_with_what_they_are(
+def test_accounts_and_keys_are_logged_with_their_terms(
     engine: Engine, desk: Desk, people: People
 ) -> None:
     new = NewAccount("acme", "pos_pago", "test", certificates=True, ceiling_credits=500)
@@ -117,7 +117,7 @@ def test_a_name_that_is_taken_leaves_nothing_in_the_log(
     desk.create_account(NewAccount("other", "pre_pago", "live"), NOW, a_form("f"))
 
 
-def test_a_deed_of_the_desk_and_its_log_entry_are_one_commit(
+def test_an_action_of_the_desk_and_its_log_entry_are_one_commit(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     attempts: list[Callable[[], object]] = [
@@ -139,7 +139,7 @@ def test_a_deed_of_the_desk_and_its_log_entry_are_one_commit(
 # Terms.
 
 
-def test_an_account_under_other_terms(
+def test_changing_the_terms_of_an_account(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     terms = Terms("pos_pago", True, True, 500)
@@ -164,7 +164,7 @@ def test_an_account_under_other_terms(
     assert account_of(desk, ana) == after
 
 
-def test_other_terms_are_in_force_at_once(
+def test_changed_terms_are_in_force_at_once(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     before = engine.run(desk.caller(a_hash("ana"), NOW))
@@ -186,7 +186,7 @@ def test_other_terms_are_in_force_at_once(
         (Terms("pos_pago", True, True, None), True),
     ],
 )
-def test_what_is_spent_or_owed_may_forbid_terms(
+def test_spending_and_debts_can_forbid_terms(
     engine: Engine, desk: Desk, people: People, terms: Terms, allowed: bool
 ) -> None:
     caio = open_account(engine, desk, "caio", plan="pos_pago", ceiling_credits=20)
@@ -209,7 +209,7 @@ def test_only_a_post_paid_account_can_have_a_ceiling(
         engine.run(people.change_account(1, Terms("pre_pago", False, False, 5), BY, NOW))
 
 
-def test_what_was_spent_in_a_month_that_is_over_forbids_no_ceiling(
+def test_the_spending_of_a_past_month_forbids_no_ceiling(
     engine: Engine, desk: Desk, people: People
 ) -> None:
     july, august = brasilia("2026-07-31 12:00:00"), brasilia("2026-08-01 00:00:00")
@@ -267,7 +267,7 @@ def test_a_form_suspends_once(engine: Engine, desk: Desk, people: People, ana: A
         engine.run(people.suspend_account(4711, True, BY, NOW))
 
 
-# Deeds that are committed with the ledger's changes.
+# Actions that are committed with the ledger's changes.
 
 
 def an_audit(form: str | None, account: Account) -> Audit:
@@ -299,7 +299,7 @@ def test_a_double_click_within_one_shared_commit(
     assert (balance(desk, ana), balance(desk, bruno)) == (Balance(15, 0), Balance(10, 0))
 
 
-def test_a_refused_deed_is_not_logged_and_its_form_may_be_sent_again(
+def test_a_refused_action_is_not_logged_and_its_form_can_be_sent_again(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     assert engine.commit(desk, an_audit("f", ana), a_top_up(ana, -11)) == Short(11, 10)
@@ -307,7 +307,7 @@ def test_a_refused_deed_is_not_logged_and_its_form_may_be_sent_again(
     assert engine.commit(desk, an_audit("f", ana), a_top_up(ana, -10)) is None
 
 
-def test_deeds_without_a_form_are_never_refused(engine: Engine, desk: Desk, ana: Account) -> None:
+def test_actions_without_a_form_are_never_refused(engine: Engine, desk: Desk, ana: Account) -> None:
     for _ in range(2):
         assert engine.commit(desk, an_audit(None, ana)) is None
     assert engine.together(desk, [an_audit(None, ana)], [an_audit(None, ana)]) == [None, None]

@@ -1,4 +1,4 @@
-"""What is read of people and of requests, in place: the same on any engine."""
+"""Queries of users, sessions, the audit log and details of requests, the same on any engine."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from balcao.core.gist import Gist
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
 from balcao.storage.batch import CERTIFICATE_COLUMNS, GIST_COLUMNS, TRACE_COLUMNS
-from balcao.storage.connection import Apart, SqlConnection
+from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.desk.seats import SEAT_COLUMNS, seat_of
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.people import AuditEntry, Link, OpenSession, TraceFilter
@@ -69,7 +69,7 @@ _FEW = " ".join(
     )
 )
 _FEW_CHARGED_LOOKUPS = _WITH_CERTIFICATE.format(table=_FEW, brought=_BROUGHT)
-# Charges of which no details are left, or never were any: what the ledger knows of them.
+# Charges without details (purged, or never stored), from the ledger.
 _CHARGE = " ".join(
     (
         *("SELECT", ", ".join(TRACE_COLUMNS), "FROM (SELECT account_id, request_id, key_id,"),
@@ -89,16 +89,16 @@ _CHARGE = " ".join(
         ") AS charge WHERE account_id = ?",
     )
 )
-# A source is asked for seconds, and clocks are wrong by hours.
+# A source takes seconds to answer, and clocks are wrong by hours.
 _CHARGED_AFTER_MS_MAX = 48 * HOUR_MS
-# When a request was charged, its entry says: later than it was asked, if a source was.
+# The entry has the instant of the charge, which is later than the request if a source was called.
 _CHARGED_IN = (
     # Not EXISTS, which PostgreSQL may turn into a join with all the entries of the period.
     "(SELECT 1 FROM ledger_entry AS e WHERE e.request_id = told.request_id"
     " AND e.account_id = told.account_id AND e.kind IN ('charge', 'post')"
     " AND e.at_ms >= ? AND e.at_ms < ? LIMIT 1) IS NOT NULL"
 )
-# By the primary key, account after account: a number alone is no beginning of it.
+# By the primary key, account after account, since the number alone is no prefix of it.
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
     " SELECT a.account_id FROM account AS a CROSS JOIN charged_lookup AS v"
@@ -108,45 +108,44 @@ _OWNER = (
 )
 
 
-class PeopleReading:
-    """The half that changes nothing.
+class PeopleQueries:
+    """Read-only queries.
 
-    Its connection is used on the event loop's thread; what may take long opens one of its own.
+    The connection is used on the event loop's thread. Slow queries open one of their own.
     """
 
-    def __init__(self, in_place: SqlConnection, apart: Apart) -> None:
-        self._apart = apart
-        self._in_place = in_place
+    def __init__(self, connection: SqlConnection, open_reader: OpenReader) -> None:
+        self._open_reader = open_reader
+        self._connection = connection
 
     # Users, their sessions and links.
 
     def user(self, user_id: int) -> User | None:
-        """One user."""
-        return find_user(self._in_place, user_id)
+        return find_user(self._connection, user_id)
 
     def users(self, account_id: int | None) -> Sequence[User]:
-        """An account's users by name; None: the operators."""
-        rows: Any = self._in_place.execute(
+        """Return an account's users by name; None: the operators."""
+        rows: Any = self._connection.execute(
             f"{_USERS} WHERE p.account_id IS NOT DISTINCT FROM ?", (account_id,)
         ).fetchall()
         found = [_user(row) for row in rows]
         return sorted(found, key=lambda user: (user.name.casefold(), user.user_id))
 
     def everybody(self) -> Sequence[User]:
-        """All users of accounts, by number. May be called in any thread."""
-        with self._apart() as reading:
+        """Return all users of accounts, by number. Callable in any thread."""
+        with self._open_reader() as reading:
             rows: Any = reading.execute(
                 f"{_USERS} WHERE p.account_id IS NOT NULL ORDER BY p.user_id"
             ).fetchall()
         return [_user(row) for row in rows]
 
     def has_operator(self) -> bool:
-        """Whether anybody who is an operator ever set a password."""
-        return has_operator(self._in_place)
+        """Return whether any operator has set a password."""
+        return has_operator(self._connection)
 
     def credentials(self, email: str) -> Credentials | None:
-        """By e-mail address, whatever its case. None: unknown or suspended."""
-        row: Any = self._in_place.execute(
+        """Find a user by e-mail address, ignoring case. None: unknown or suspended."""
+        row: Any = self._connection.execute(
             f"{_USER}, p.password_hash, p.totp_secret, p.totp_step FROM person AS p"
             " WHERE p.email_key = ? AND p.suspended_ms IS NULL",
             (normal_email(email),),
@@ -156,8 +155,8 @@ class PeopleReading:
     def session(
         self, token_digest: bytes, now_ms: int, idle_ms: int, lifetime_ms: int
     ) -> Session | None:
-        """Whose it is. None: unknown, idle for too long, too old, or its user was suspended."""
-        row: Any = self._in_place.execute(
+        """Return a session. None: unknown, idle for too long, too old, or its user is suspended."""
+        row: Any = self._connection.execute(
             _SESSION, (token_digest, now_ms - idle_ms, now_ms - lifetime_ms)
         ).fetchone()
         if row is None:
@@ -171,20 +170,20 @@ class PeopleReading:
     def sessions(
         self, user_id: int, now_ms: int, idle_ms: int, lifetime_ms: int
     ) -> Sequence[OpenSession]:
-        """Somebody's browsers that are signed in, the one used last first."""
-        rows: Any = self._in_place.execute(
+        """Return a user's open sessions, most recently used first."""
+        rows: Any = self._connection.execute(
             _SESSIONS, (user_id, now_ms - idle_ms, now_ms - lifetime_ms)
         ).fetchall()
         return [OpenSession(*row) for row in rows]
 
     def link(self, token_digest: bytes, now_ms: int) -> Link | None:
-        """What it is good for. None: unknown, used, void, too old, or its user is suspended.
+        """Return a valid link. None: unknown, used, void, expired, or its user is suspended.
 
-        The first operator's is void as soon as any operator has a password.
+        The first operator's link is void as soon as any operator has a password.
         """
-        return find_link(self._in_place, token_digest, now_ms)
+        return find_link(self._connection, token_digest, now_ms)
 
-    # The office.
+    # The audit log.
 
     def audit(
         self,
@@ -193,68 +192,70 @@ class PeopleReading:
         account_id: int | None = None,
         action: Action | None = None,
     ) -> Sequence[AuditEntry]:
-        """What was done, newest first, in pages: `before_id` is the last one seen."""
+        """Return audit entries, newest first, in pages: those before the entry `before_id`."""
         where, values = _matching(
             ("e.entry_id < ?", before_id),
             ("e.account_id = ?", account_id),
             ("e.action = ?", action),
         )
-        rows: Any = self._in_place.execute(
+        rows: Any = self._connection.execute(
             f"{_AUDIT} WHERE {where} ORDER BY e.entry_id DESC LIMIT ?", (*values, limit)
         ).fetchall()
         return [AuditEntry(*row) for row in rows]
 
-    # What is remembered of requests.
+    # Details of requests.
 
     def trace(self, account_id: int, request_id: str) -> Trace | None:
-        """One request of this account. Never refused ones that did not get as far as a lookup."""
-        wanted = (account_id, request_id)
+        """Return a request of an account, unless it was refused before a lookup."""
+        filters = (account_id, request_id)
         for select in (_CHARGED_LOOKUP, _TRACE, _CERTIFICATE):
-            row: Any = self._in_place.execute(f"{select} AND request_id = ?", wanted).fetchone()
+            row: Any = self._connection.execute(f"{select} AND request_id = ?", filters).fetchone()
             if row is not None:
                 return _trace(row)
         return None
 
     def traces(
-        self, account_id: int, wanted: TraceFilter, limit: int, before_id: str | None = None
+        self, account_id: int, filters: TraceFilter, limit: int, before_id: str | None = None
     ) -> Sequence[Trace]:
-        """Requests of an account, newest first, in pages: `before_id` is the last one seen.
+        """Return requests of an account, highest number first, in pages: those before `before_id`.
 
-        Newest is what has the greatest number. A rare document is looked for in all of them: a
-        second for a million. May be called in any thread.
+        A rare document is searched in all requests: a second for a million. Callable in any thread.
         """
         where, values = _matching(
             ("request_id < ?", before_id),
-            ("operation = ?", wanted.operation),
-            ("coalesce(key_id, 0) = ?", wanted.key_id),
-            ("coalesce(user_id, 0) = ?", wanted.user_id),
-            ("coalesce(uf, '') = ?", wanted.uf),
-            ("origin = ?", wanted.origin),
-            ("(source = 'snapshot') = ?", wanted.own_copy),
-            ("document = ?", wanted.document),
-            ("document_hash = ?", wanted.document_hash),
-            ("(code IS NOT NULL) = ?", wanted.errors_only or None),
-            ("coalesce(client, '') = ?", wanted.client),
-            ("reference = ?", wanted.reference),
+            ("operation = ?", filters.operation),
+            ("coalesce(key_id, 0) = ?", filters.key_id),
+            ("coalesce(user_id, 0) = ?", filters.user_id),
+            ("coalesce(uf, '') = ?", filters.uf),
+            ("origin = ?", filters.origin),
+            ("(source = 'snapshot') = ?", filters.own_copy),
+            ("document = ?", filters.document),
+            ("document_hash = ?", filters.document_hash),
+            ("(code IS NOT NULL) = ?", filters.errors_only or None),
+            ("coalesce(client, '') = ?", filters.client),
+            ("reference = ?", filters.reference),
         )
-        if wanted.words:
-            named, patterns = _named(account_id, wanted.words)
+        if filters.words:
+            named, patterns = _named(account_id, filters.words)
             where, values = f"{where} AND {named}", [*values, *patterns]
-        if wanted.charged:
-            return self._charged(account_id, wanted, (where, values), limit)
+        if filters.charged:
+            return self._charged(account_id, filters, (where, values), limit)
         opened, instants = _matching(
-            # Where the walk ends: what is older is not looked at, on PostgreSQL by whole months.
-            ("request_id >= ?", least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)),
-            ("opened_ms >= ?", wanted.from_ms),
-            ("opened_ms < ?", wanted.to_ms),
+            # The lower bound of the scan; on PostgreSQL it excludes partitions of older months.
+            ("request_id >= ?", least_number(filters.from_ms - NUMBERED_BEFORE_MS_MAX)),
+            ("opened_ms >= ?", filters.from_ms),
+            ("opened_ms < ?", filters.to_ms),
         )
         where, values = f"{where} AND {opened}", [*values, *instants]
-        # At one moment: what is old goes from one kind to the other.
-        with self._apart() as reading, reading.one_moment():
+        # In one snapshot, since purging moves old rows from one table to another.
+        with self._open_reader() as reading, reading.snapshot():
             rows: list[Any] = []
-            for select, came_to, codes in (_charged_lookups(wanted), *_came_to(wanted.results)):
+            for select, condition, codes in (
+                _charged_lookups(filters),
+                *_traces_by_result(filters.results),
+            ):
                 rows += reading.execute(
-                    f"{select} AND {where} AND {came_to} ORDER BY request_id DESC LIMIT ?",
+                    f"{select} AND {where} AND {condition} ORDER BY request_id DESC LIMIT ?",
                     (account_id, *values, *codes, limit),
                 ).fetchall()
         return _newest(rows, limit)
@@ -262,34 +263,34 @@ class PeopleReading:
     def _charged(
         self,
         account_id: int,
-        wanted: TraceFilter,
+        filters: TraceFilter,
         matching: tuple[str, Sequence[Any]],
         limit: int,
     ) -> Sequence[Trace]:
-        """Those that were charged in the period, each with what is left of its details."""
+        """Return requests that were charged in the period, with the details that are left."""
         where, values = matching
-        instants = (wanted.from_ms, wanted.to_ms)
-        least = least_number(wanted.from_ms - NUMBERED_BEFORE_MS_MAX)
-        end = least_number(wanted.to_ms + NUMBERED_BEFORE_MS_MAX)
-        asked_first = least_number(wanted.from_ms - _CHARGED_AFTER_MS_MAX)
+        instants = (filters.from_ms, filters.to_ms)
+        least = least_number(filters.from_ms - NUMBERED_BEFORE_MS_MAX)
+        end = least_number(filters.to_ms + NUMBERED_BEFORE_MS_MAX)
+        first_number = least_number(filters.from_ms - _CHARGED_AFTER_MS_MAX)
         numbered = "request_id >= ? AND request_id < ?"
-        select, came_to, codes = _charged_lookups(wanted)
+        select, condition, codes = _charged_lookups(filters)
         kinds: list[tuple[str, Sequence[Any]]] = [
             (
-                f"{select} AND {numbered} AND opened_ms >= ? AND opened_ms < ? AND {came_to}",
+                f"{select} AND {numbered} AND opened_ms >= ? AND opened_ms < ? AND {condition}",
                 (account_id, least, end, *instants, *codes),
             )
         ]
         kinds += [
             (
-                f"{select} AND {numbered} AND {_CHARGED_IN} AND {came_to}",
-                (account_id, asked_first, end, *instants, *codes),
+                f"{select} AND {numbered} AND {_CHARGED_IN} AND {condition}",
+                (account_id, first_number, end, *instants, *codes),
             )
-            for select, came_to, codes in _came_to(wanted.results)
+            for select, condition, codes in _traces_by_result(filters.results)
         ]
-        if not wanted.results:  # nobody remembers what the others came to
+        if not filters.results:  # the result of these is not stored
             kinds.append((_CHARGE, (account_id, *instants, account_id)))
-        with self._apart() as reading, reading.one_moment():
+        with self._open_reader() as reading, reading.snapshot():
             rows: list[Any] = []
             for select, given in kinds:
                 rows += reading.execute(
@@ -299,9 +300,9 @@ class PeopleReading:
         return _newest(rows, limit)
 
     def certificates(self, account_id: int, user_id: int | None, limit: int) -> Sequence[Trace]:
-        """The newest requests that brought a certificate, of all or one user. In any thread."""
+        """Return the newest requests with a certificate, of all users or one. In any thread."""
         where, values = _matching(("user_id = ?", user_id))
-        with self._apart() as reading, reading.one_moment():
+        with self._open_reader() as reading, reading.snapshot():
             rows: list[Any] = []
             for select in (_CERTIFICATE, f"{_FEW_CHARGED_LOOKUPS} AND {_BROUGHT}"):
                 rows += reading.execute(
@@ -311,19 +312,19 @@ class PeopleReading:
         return _newest(rows, limit)
 
     def owner_of(self, request_id: str) -> int | None:
-        """The account of a request, for the operator who is told its number."""
-        row: Any = self._in_place.execute(_OWNER, [request_id] * 3).fetchone()
+        """Return the account of a request, for an operator who has its number."""
+        row: Any = self._connection.execute(_OWNER, [request_id] * 3).fetchone()
         return None if row is None else row[0]
 
 
 def find_user(connection: SqlConnection, user_id: int) -> User | None:
-    """One user."""
+    """Return a user, or None."""
     row: Any = connection.execute(f"{_USERS} WHERE p.user_id = ?", (user_id,)).fetchone()
     return None if row is None else _user(row)
 
 
 def find_link(connection: SqlConnection, token_digest: bytes, now_ms: int) -> Link | None:
-    """What a link is good for, if it still is. The first operator's ends with the first one."""
+    """Return a valid link, or None. The first operator's is void once there is an operator."""
     row: Any = connection.execute(_LINK, (token_digest, now_ms)).fetchone()
     if row is None:
         return None
@@ -334,7 +335,7 @@ def find_link(connection: SqlConnection, token_digest: bytes, now_ms: int) -> Li
 
 
 def has_operator(connection: SqlConnection) -> bool:
-    """Whether anybody who is an operator ever set a password."""
+    """Return whether any operator has set a password."""
     return connection.execute(_HAS_OPERATOR).fetchone() is not None
 
 
@@ -349,36 +350,36 @@ def _trace(row: Any) -> Trace:
     trace["refresh"] = bool(trace["refresh"])
     if len(more) == len(Gist.__struct_fields__):
         return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
-    return Trace(**trace, certificate=_brought(more) if more else None)
+    return Trace(**trace, certificate=_certificate_of(more) if more else None)
 
 
-def _brought(said: Sequence[Any]) -> CertificateGiven | None:
-    """Without the number of a receipt that is not kept any more."""
-    verdict, validity, name, receipt_id, issued_on, media_type, any_at_all = said
-    if not any_at_all:
+def _certificate_of(columns: Sequence[Any]) -> CertificateGiven | None:
+    """Return a request's certificate, without the number of a receipt that was deleted."""
+    verdict, validity, name, receipt_id, issued_on, media_type, has_certificate = columns
+    if not has_certificate:
         return None
     number = None if media_type is None else receipt_id
     return CertificateGiven(verdict, validity, name, number, media_type, issued_on)
 
 
 def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:
-    """Of the newest of each kind, among which are the newest of all."""
+    """Merge the newest requests of each table, and return the newest of all."""
     newest = sorted(map(_trace, rows), key=lambda trace: trace.request_id, reverse=True)
     return newest[:limit]
 
 
-def _charged_lookups(wanted: TraceFilter) -> tuple[str, str, Sequence[str]]:
-    """The charged lookups, and what finds those that came to the results that are wanted.
+def _charged_lookups(filters: TraceFilter) -> tuple[str, str, Sequence[str]]:
+    """Return the SELECT of charged lookups, and the condition and values for the wanted results.
 
-    Of those that brought no certificate nobody remembers what they came to.
+    Without a certificate the result of a charged lookup is not stored.
     """
-    if wanted.results:
-        return _FEW_CHARGED_LOOKUPS, f"{_BROUGHT} AND {_verdicts(wanted.results)}", wanted.results
-    return _CHARGED_LOOKUP if wanted.document_hash is None else _FEW_CHARGED_LOOKUPS, "TRUE", ()
+    if filters.results:
+        return _FEW_CHARGED_LOOKUPS, f"{_BROUGHT} AND {_verdicts(filters.results)}", filters.results
+    return _CHARGED_LOOKUP if filters.document_hash is None else _FEW_CHARGED_LOOKUPS, "TRUE", ()
 
 
-def _came_to(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]:
-    """The traces, and those of certificates, that came to one of these; nothing: to whatever."""
+def _traces_by_result(results: Sequence[str]) -> Sequence[tuple[str, str, Sequence[str]]]:
+    """Return SELECT, condition and values of both trace tables for these results; empty: any."""
     if not results:
         return ((_TRACE, "TRUE", ()), (_CERTIFICATE, "TRUE", ()))
     marks = " OR ".join(["result = ? OR result LIKE ?"] * len(results))
@@ -391,7 +392,7 @@ def _verdicts(results: Sequence[str]) -> str:
 
 
 def _named(account_id: int, words: Sequence[str]) -> tuple[str, Sequence[object]]:
-    """About companies that some request of the account knows by a name with all these words."""
+    """Return a condition: a request of the account has the company's name with all these words."""
     having = " AND ".join(["account_id = ?", *["upper(name) LIKE ?"] * len(words)])
     tables = [f"SELECT document FROM {name} {having}" for name in _KNOW_NAMES]  # noqa: S608
     patterns = [f"%{word.translate(_NO_WILDCARDS)}%" for word in words]
@@ -403,6 +404,6 @@ _NO_WILDCARDS = str.maketrans("", "", "%_\\")
 
 
 def _matching(*conditions: tuple[str, object]) -> tuple[str, list[Any]]:
-    """Those conditions that have a value, all of which must hold."""
-    wanted = [(sql, value) for sql, value in conditions if value is not None]
-    return " AND ".join(["TRUE", *(sql for sql, _ in wanted)]), [value for _, value in wanted]
+    """Return the conjunction of the conditions that have a value, and the values."""
+    filters = [(sql, value) for sql, value in conditions if value is not None]
+    return " AND ".join(["TRUE", *(sql for sql, _ in filters)]), [value for _, value in filters]

@@ -1,4 +1,4 @@
-"""One end of a move: the files of a data folder."""
+"""The source or target of a move: the files of a data folder."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,7 +23,7 @@ from balcao.storage.sqlite.files import (
     version,
 )
 from balcao.storage.sqlite.tables import SqliteTables
-from balcao.storage.transfer.end import check_version
+from balcao.storage.transfer.endpoint import check_version
 from balcao.storage.transfer.errors import MoveRefused
 from balcao.storage.transfer.tables import MODES
 
@@ -36,11 +36,11 @@ _WALLS = (
 )
 
 
-class SqliteEnd(SqliteTables):
-    """See `storage.transfer.end.End`."""
+class SqliteEndpoint(SqliteTables):
+    """A `storage.transfer.endpoint.MoveEndpoint` of files."""
 
     def __init__(self, home: Home, *, target: bool) -> None:
-        """Open the files, and make what is missing where data go to.
+        """Open the files; those of a target are created if missing.
 
         Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `apsw.Error`.
         """
@@ -86,14 +86,14 @@ class SqliteEnd(SqliteTables):
         if self._lock is None:
             try:
                 self._lock = self._home.lock()
-            except HomeInUse:  # whose words propose another folder, which is no way out here
+            except HomeInUse:  # its message suggests another folder, which does not help here
                 raise MoveRefused(
                     f"Há um servidor usando a pasta de dados {self._home.path}. Encerre-o e repita."
                 ) from None
 
     @contextmanager
-    def one_moment(self, *, alone: bool) -> Iterator[None]:
-        """See the contract. Commands beside the server write too: they wait, and find the wall."""
+    def snapshot(self, *, alone: bool) -> Iterator[None]:
+        """See `MoveEndpoint`. Writing commands wait, and are then refused by `block_writes`."""
         connections = [self._desk, *self._caches.values()]
         try:
             for connection in connections:
@@ -108,20 +108,20 @@ class SqliteEnd(SqliteTables):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
-    def together(self) -> Any:
+    def transaction(self) -> Any:
         return transaction(self._desk)
 
-    def wall_up(self) -> None:
-        for (name,) in self.ask(_OURS):
+    def block_writes(self) -> None:
+        for (name,) in self.query(_OURS):
             for verb in ("INSERT", "UPDATE", "DELETE"):
-                self.ask(
+                self.query(
                     f"CREATE TRIGGER IF NOT EXISTS moved_{name}_{verb.lower()} BEFORE {verb}"
                     f" ON {name} BEGIN SELECT RAISE(ABORT, 'the data were moved away'); END"
                 )
 
-    def tear_down(self) -> None:
-        for (name,) in self.ask(_WALLS):
-            self.ask(f"DROP TRIGGER {name}")
+    def allow_writes(self) -> None:
+        for (name,) in self.query(_WALLS):
+            self.query(f"DROP TRIGGER {name}")
 
     def recover(self, now_ms: int) -> int:
         with closing(SqliteDesk(self._home.desk)) as desk:
