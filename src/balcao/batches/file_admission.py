@@ -34,7 +34,7 @@ from balcao.core.file_limits import (
     limit_of_bytes,
     limit_of_count,
 )
-from balcao.storage.desk.batch_files import RoomTaken
+from balcao.storage.desk.batch_files import StorageUse
 from balcao.storage.desk.desk import Desk
 
 # Refusals by limit; bytes stored, and their limit; bytes free, and their minimum.
@@ -122,7 +122,7 @@ class FileAdmission:
             if not uploads.files:
                 self.uploads.pop(account_id, None)
 
-    def usage(self, account_id: int, taken: RoomTaken) -> FilesKept:
+    def usage(self, account_id: int, taken: StorageUse) -> FilesKept:
         """Return the current use: the measured use plus the uploads in progress."""
         uploads = self.uploads.get(account_id, _Uploads())
         all_uploads = sum(each.size_bytes for each in self.uploads.values())
@@ -197,7 +197,7 @@ class IncomingFile:
     """An upload in progress. `add` is called before each piece is stored."""
 
     def __init__(
-        self, admission: FileAdmission, account_id: int, taken: RoomTaken, create_key: str | None
+        self, admission: FileAdmission, account_id: int, taken: StorageUse, create_key: str | None
     ) -> None:
         self.limits = admission.limits_of(account_id)
         self.size_bytes = 0
@@ -242,7 +242,7 @@ class IncomingFile:
 class RowCounter:
     """Counts the rows of a file that is being read; `add` is called before they are stored."""
 
-    def __init__(self, admission: FileAdmission, account_id: int, taken: RoomTaken) -> None:
+    def __init__(self, admission: FileAdmission, account_id: int, taken: StorageUse) -> None:
         self._admission = admission
         self._limits = admission.limits_of(account_id)
         self._taken = taken
