@@ -111,11 +111,11 @@ class Probes:
     now_ms: Callable[[], int]
     clock: Callable[[], ClockState] = ClockState
     access: MetricsAccess = field(default_factory=MetricsAccess)
-    _heart: "_Heart" = field(init=False)
+    _write_check: "_Heart" = field(init=False)
     _state_ms: int | None = None  # when the database was asked last
 
     def __post_init__(self) -> None:
-        self._heart = _Heart(self.desk, self.now_ms)
+        self._write_check = _WriteCheck(self.desk, self.now_ms)
 
     @_Probe(
         "/livez",
@@ -149,8 +149,8 @@ class Probes:
         """
         if (seen := self.clock()).is_off:
             raise ClockOff(f"{seen.system_ahead_ms // 1000} s")
-        if (complaint := await self._heart.complaint()) is not None:
-            raise StorageFailed(complaint)
+        if (failure := await self._write_check.failure()) is not None:
+            raise StorageFailed(failure)
         months = {
             str(mode): None if (day := snapshot.extraction_date) is None else day.isoformat()
             for mode, snapshot in self.snapshots.items()
@@ -207,12 +207,12 @@ def _of_clock(seen: ClockState) -> str:
     return CLOCK_RIGHT
 
 
-def _seconds(apart_ms: int) -> str:
+def _seconds(difference_ms: int) -> str:
     return f"{apart_ms // 1000:+d} s"
 
 
 @dataclass(slots=True)
-class _Heart:
+class _WriteCheck:
     """A check of whether the desk can write, by writing.
 
     A result is reused for a second, so that many requests do not cause many writes.
@@ -220,20 +220,20 @@ class _Heart:
 
     desk: Desk
     now_ms: Callable[[], int]
-    _beating: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _checking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _asked_ms: int | None = None
-    _complaint: str | None = None
+    _failure: str | None = None
 
-    async def complaint(self) -> str | None:
+    async def failure(self) -> str | None:
         """Return why the desk could not write; None: it could."""
-        async with self._beating:
+        async with self._checking:
             now = self.now_ms()
             if self._asked_ms is None or abs(now - self._asked_ms) >= VERDICT_MS:
-                self._complaint = await self._beat(now)
+                self._failure = await self._check(now)
                 self._asked_ms = now
-            return self._complaint
+            return self._failure
 
-    async def _beat(self, now: int) -> str | None:
+    async def _check(self, now: int) -> str | None:
         try:
             await self.desk.heartbeat(now)
         except Exception as error:

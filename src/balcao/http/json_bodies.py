@@ -93,7 +93,7 @@ def page_of(request: Request, names: Sequence[str] = ()) -> ListPage:
     parameters = Parameters(request.query, request.headers, ("limite", "cursor", *names))
     cursor = parameters.text("cursor")
     if cursor and not _is_number(cursor):
-        raise _strange_cursor()
+        raise _invalid_cursor()
     limit = limit_of(parameters.text("limite"), ITEMS_USUAL, ITEMS_MAX)
     return ListPage(limit, int(cursor) if cursor else 0)
 
@@ -103,10 +103,10 @@ def id_cursor(text: str | None) -> str | None:
     try:
         return str(UUID(text)) if text else None
     except ValueError:
-        raise _strange_cursor() from None
+        raise _invalid_cursor() from None
 
 
-def _strange_cursor() -> InvalidParameter:
+def _invalid_cursor() -> InvalidParameter:
     return InvalidParameter("O parâmetro cursor deve ser o que veio com a página anterior.")
 
 

@@ -68,8 +68,8 @@ async def unserved_code(
             return None
         return (await conclude(context, [Nothing(home.source)])).code
     inquiries = context.question.inquiries
-    lacking = [one for one, known in zip(inquiries, available, strict=True) if known is None]
-    if not all(map(sources.asks_nobody, lacking)):
+    missing = [one for one, known in zip(inquiries, available, strict=True) if known is None]
+    if not all(map(sources.asks_nobody, missing)):
         return None
     outcomes = await ask_for_the_rest(context, available, [None] * len(inquiries), inf)
     return (await conclude(context, outcomes)).code
