@@ -111,7 +111,7 @@ class Probes:
     now_ms: Callable[[], int]
     clock: Callable[[], ClockState] = ClockState
     access: MetricsAccess = field(default_factory=MetricsAccess)
-    _write_check: "_Heart" = field(init=False)
+    _write_check: "_WriteCheck" = field(init=False)
     _state_ms: int | None = None  # when the database was asked last
 
     def __post_init__(self) -> None:
@@ -208,7 +208,7 @@ def _of_clock(seen: ClockState) -> str:
 
 
 def _seconds(difference_ms: int) -> str:
-    return f"{apart_ms // 1000:+d} s"
+    return f"{difference_ms // 1000:+d} s"
 
 
 @dataclass(slots=True)
