@@ -25,7 +25,7 @@ import zstandard
 from balcao.opendata.answers import finish
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
-from balcao.providers.opendata.adapter import said_of
+from balcao.providers.opendata.adapter import finished_company
 
 ROUNDS = 3
 ESTABLISHMENTS = 300_000
@@ -53,7 +53,7 @@ def _one(store: Path, establishments: int) -> dict[str, float]:
     for path in store.glob("*.answers"):
         path.unlink()
     began = time.process_time()
-    path = finish(store, said_of)
+    path = finish(store, finished_company)
     built = time.process_time() - began
     packed = _pack(path)
     return {

@@ -22,8 +22,8 @@ from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.providers.sefaz.settings import UFS_SERVED
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.providers.serpro.cnd import SerproCndAdapter
-from balcao.sources.contract import Certified, HttpReply
-from balcao.sources.online import sound, usable
+from balcao.sources.contract import HttpReply, Issuance
+from balcao.sources.online import validated, validated_and_masked
 
 NOW_MS = round(datetime.now(UTC).timestamp() * 1000)
 NEVER = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -89,9 +89,9 @@ def _read(reader: Any, reply: HttpReply) -> Any:
         return None  # it continues with another request
     if found is None:
         return None
-    if isinstance(found, Certified):
-        return sound(reader.provider, found.certificate, reader.inquiry)
-    return usable(reader.provider, found, reader.inquiry)
+    if isinstance(found, Issuance):
+        return validated(reader.provider, found.certificate, reader.inquiry)
+    return validated_and_masked(reader.provider, found, reader.inquiry)
 
 
 def _texts(value: Any) -> Iterator[str]:

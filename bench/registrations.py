@@ -43,12 +43,12 @@ from balcao.home import Home
 from balcao.operations.state_registration.operation import StateRegistrationLookup
 from balcao.providers.sefaz.message import request_body, request_headers
 from balcao.providers.sefaz.settings import endpoint
-from balcao.providers.sefaz.simulator import holder
-from balcao.providers.sefaz.simulator.reading import read_question
+from balcao.providers.sefaz.simulator import taxpayers
+from balcao.providers.sefaz.simulator.request_reader import read_request
+from balcao.providers.sefaz.simulator.response_writer import TreasuryReplies
 from balcao.providers.sefaz.simulator.treasuries import Treasury
-from balcao.providers.sefaz.simulator.writing import TreasuryVoice
 from balcao.providers.simulation.app import create_server_app
-from balcao.providers.simulation.exchange import read, response
+from balcao.providers.simulation.messages import asgi_response, simulated_request
 from bench.ledger import fsyncs
 from bench.load import family, threads_ns
 from bench.serving import SERVE, free_port, open_account, running, settings
@@ -213,15 +213,15 @@ async def serve_treasuries(port: int, delay_ms: int) -> None:
         if scope["type"] != "http" or scope["path"] not in (f"/sefaz{MA}", f"/sefaz{NEVER}"):
             await others(scope, receive, send)
             return
-        request = await read(Request(scope, receive), "/sefaz")
+        request = await simulated_request(Request(scope, receive), "/sefaz")
         if request.path == NEVER:
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
-        asked = read_question(request.body, "", wants_wrapper=False)
+        asked = read_request(request.body, "", needs_wrapper=False)
         await asyncio.sleep(delay_ms / 1000)
-        voice = TreasuryVoice(maranhao, asked, datetime.now(UTC))
-        answer = response(voice.tells(holder.company(asked.argument)))
+        voice = TreasuryReplies(maranhao, asked, datetime.now(UTC))
+        answer = asgi_response(voice.registrations_reply(taxpayers.company(asked.argument)))
         await answer(scope, receive, send)
 
     await Server(

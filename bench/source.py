@@ -81,7 +81,7 @@ async def calls(port: int, report: Report) -> None:
         return reply.status
 
     async def by_upstream() -> int:
-        return await upstream.hold(asked()) or 0
+        return await upstream.run(asked()) or 0
 
     async with (
         httpx2.AsyncClient(trust_env=False) as client,

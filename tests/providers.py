@@ -1,4 +1,4 @@
-"""The providers of live accounts, simulated: where they are, and the network before them."""
+"""Simulated providers of live accounts: their addresses, and the network to them."""
 
 import asyncio
 import re
@@ -11,10 +11,10 @@ from pydantic import SecretStr
 from balcao.providers.serpro.settings import SerproSettings
 from balcao.providers.simulation.app import create_app
 
-# Where live accounts' providers are said to be; `Wire` is what answers there.
+# The address of live accounts' providers, which `Wire` serves.
 PROVIDERS = "http://provedores.invalid"
 
-# SERPRO there, with its certificates.
+# SERPRO at that address, with its certificates.
 SERPRO = SerproSettings(
     url=f"{PROVIDERS}/serpro",
     consumer_key=SecretStr("chave"),
@@ -25,7 +25,7 @@ SERPRO = SerproSettings(
 
 @dataclass(frozen=True)
 class Sent:
-    """One request to a provider: which, about which UF (as the provider is told)."""
+    """One request to a provider, with the UF in the provider's notation."""
 
     provider: str
     uf: str
@@ -35,13 +35,13 @@ class Sent:
 class Wire(httpx2.AsyncBaseTransport):
     """The network between the service and the simulated providers of live accounts.
 
-    `black_holes` take questions and never answer: a UF's treasury, or a whole provider (`cnpja`).
-    `hold` keeps every question until `release`. `sent` counts what really goes out.
+    `black_holes` accept requests and never answer: a UF's treasury, or a whole provider (`cnpja`).
+    `hold` blocks every request until `release`. `sent` lists the requests that were sent.
     """
 
     black_holes: Collection[str] = ()
     sent: list[Sent] = field(default_factory=list)
-    ended: list[Sent] = field(default_factory=list)  # in the order in which they were over
+    ended: list[Sent] = field(default_factory=list)  # in the order of their ends
     _simulator: httpx2.AsyncBaseTransport = field(
         default_factory=lambda: httpx2.ASGITransport(app=create_app())
     )
@@ -51,19 +51,19 @@ class Wire(httpx2.AsyncBaseTransport):
         self._open.set()
 
     def hold(self) -> None:
-        """Keep everybody waiting."""
+        """Block all requests."""
         self._open.clear()
 
     def release(self) -> None:
-        """Let those who wait through, and everybody after them."""
+        """Unblock waiting and later requests."""
         self._open.set()
 
     def count(self, provider: str, uf: str | None = None) -> int:
-        """How many requests went to a provider, about one UF or at all."""
+        """Return the number of requests to a provider, about one UF or all."""
         return sum(s.provider == provider and uf in (None, s.uf) for s in self.sent)
 
     def forget(self) -> None:
-        """Count anew."""
+        """Clear the lists of requests."""
         self.sent.clear()
         self.ended.clear()
 
@@ -85,17 +85,17 @@ class Wire(httpx2.AsyncBaseTransport):
             self.ended.append(sent)
 
     async def _maranhao(self, request: httpx2.Request, body: bytes) -> httpx2.Response:
-        """MA has no such service; here its neighbour answers in its name."""
+        """Answer for MA, which has no such service, with the replies of its neighbour."""
         asked = httpx2.Request(
             "POST",
             f"{PROVIDERS}/sefaz/ws/cadconsultacadastro/cadconsultacadastro4.asmx",
             headers={"content-type": request.headers["content-type"]},
             content=body.replace(b"<UF>MA</UF>", b"<UF>PI</UF>"),
         )
-        said = await self._simulator.handle_async_request(asked)
-        content = (await said.aread()).replace(b"<UF>PI</UF>", b"<UF>MA</UF>")
-        kind = said.headers["content-type"]
-        return httpx2.Response(said.status_code, headers={"content-type": kind}, content=content)
+        reply = await self._simulator.handle_async_request(asked)
+        content = (await reply.aread()).replace(b"<UF>PI</UF>", b"<UF>MA</UF>")
+        kind = reply.headers["content-type"]
+        return httpx2.Response(reply.status_code, headers={"content-type": kind}, content=content)
 
 
 # The address that makes MA a treasury like the others; `Sefaz.url` moves it to `PROVIDERS`.

@@ -58,8 +58,8 @@ from balcao.service import compose, first_start
 from balcao.service.clock import Clock, system_now_ms
 from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Limits, Settings
-from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found
+from balcao.sources.router import Source, SourceRouter
 from balcao.storage.contract import LedgerCheck, LedgerEntry, NewAccount
 from balcao.storage.desk.desk import Desk
 from tests.records import BIRTH, CPF, DAY_SECONDS, NOW_MS, a_company, a_record
@@ -548,8 +548,8 @@ class Service:
                     "test": [self.sandbox],
                 }
 
-                def sources(_: object, mode: Mode, *__: object) -> Sources:
-                    return Sources(dict.fromkeys(OPERATIONS, order[mode]))
+                def sources(_: object, mode: Mode, *__: object) -> SourceRouter:
+                    return SourceRouter(dict.fromkeys(OPERATIONS, order[mode]))
 
                 def now(
                     _: object, __: Mode, lines: Iterable[SourceLine]

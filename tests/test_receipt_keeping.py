@@ -17,7 +17,7 @@ from balcao.core.standing import MarkVersion, StoreMark
 from balcao.service.clock import system_now_ms
 from balcao.service.jobs.durable import JobWorker
 from balcao.service.receipt_deletion import receipt_deletion_jobs
-from balcao.sources.contract import ReceiptKeeper
+from balcao.sources.contract import ReceiptStorage
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
@@ -98,7 +98,7 @@ def keep(
     inspect: Callable[[bytes], MediaType] = a_pdf,
 ) -> tuple[StoredReceipt | None, list[Any]]:
     """What is kept, and what is logged about it."""
-    keeper: ReceiptKeeper = ReceiptKeeping(blobs, fetch=fetch, inspect=inspect)
+    keeper: ReceiptStorage = ReceiptKeeping(blobs, fetch=fetch, inspect=inspect)
 
     async def work() -> StoredReceipt | None:
         return await keeper.keep("infosimples", receipt)

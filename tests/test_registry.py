@@ -8,7 +8,7 @@ import pytest
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import Kept
 from balcao.lookup.registry import CompanyRegistry
-from balcao.sources.asking import Sources
+from balcao.sources.router import SourceRouter
 from tests.sources.adapters import CNPJ, FakeOnline
 
 FOREVER = 60.0  # of these tests: nothing waits for it
@@ -22,8 +22,8 @@ class EmptyCache:
 @pytest.mark.parametrize("asking", ["find_home_uf", "find_denial"])
 def test_a_hanging_registry_is_abandoned_with_the_lookup(asking: str) -> None:
     async def scenario() -> None:
-        hangs = FakeOnline(takes_seconds=FOREVER)
-        registry = CompanyRegistry(EmptyCache(), Sources({"company": [hangs]}))  # type: ignore[arg-type]
+        hangs = FakeOnline(delay_seconds=FOREVER)
+        registry = CompanyRegistry(EmptyCache(), SourceRouter({"company": [hangs]}))  # type: ignore[arg-type]
         until = asyncio.get_running_loop().time() + 0.05
         if asking == "find_home_uf":
             assert await registry.find_home_uf(Cnpj(CNPJ), ["SP"], until) is None

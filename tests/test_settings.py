@@ -45,7 +45,7 @@ def test_an_empty_variable_is_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BALCAO_SEFAZ__CA_FILE", "")
     monkeypatch.setenv("BALCAO_TLS_KEY", "")
     settings = Settings()
-    treasuries = sefaz.PROVIDER.of(settings)
+    treasuries = sefaz.PROVIDER.settings_in(settings)
     assert treasuries is not None
     assert (treasuries.certificate, treasuries.ca_file, settings.tls_key) == (None,) * 3
     assert not treasuries.is_on
@@ -60,7 +60,7 @@ def test_files_are_looked_for_beside_the_toml_that_names_them(
     )
     monkeypatch.setenv("BALCAO_CONFIG", str(file))
     settings = Settings()
-    treasuries = sefaz.PROVIDER.of(settings)
+    treasuries = sefaz.PROVIDER.settings_in(settings)
     assert treasuries is not None
     assert treasuries.certificate == tmp_path / "empresa.pfx"
     assert treasuries.ca_file == Path("/raizes.pem")

@@ -193,9 +193,9 @@ def test_the_simulator_is_configured_by_settings_that_exist(
     for name, value in exports(simulator.settings_lines(8100)).items():
         monkeypatch.setenv(name, value)
     settings = Settings()
-    assert (asked := cnpja.PROVIDER.of(settings)) is not None
+    assert (asked := cnpja.PROVIDER.settings_in(settings)) is not None
     assert asked.url == "http://127.0.0.1:8100/cnpja"
-    assert (contracted := serpro.PROVIDER.of(settings)) is not None
+    assert (contracted := serpro.PROVIDER.settings_in(settings)) is not None
     assert contracted.full_partners is True
 
 

@@ -47,7 +47,7 @@ def test_both_ports_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with simulating(tmp_path, port, f"--tls-port {tls_port} --delay-ms 200") as there:
         for name, value in exports(there.out).items():
             monkeypatch.setenv(name, value)
-        treasuries = sefaz.PROVIDER.of(Settings())
+        treasuries = sefaz.PROVIDER.settings_in(Settings())
         assert treasuries is not None
         assert treasuries.url == f"https://127.0.0.1:{tls_port}/sefaz"
         assert treasuries.certificate == tmp_path / ".balcao/simulator/cliente.p12"
@@ -70,8 +70,8 @@ def test_without_tls_treasuries_use_the_plain_port(
 ) -> None:
     for name, value in exports(simulator.settings_lines(8100)).items():
         monkeypatch.setenv(name, value)
-    treasuries = sefaz.PROVIDER.of(Settings())
-    bought = infosimples.PROVIDER.of(Settings())
+    treasuries = sefaz.PROVIDER.settings_in(Settings())
+    bought = infosimples.PROVIDER.settings_in(Settings())
 
     assert treasuries is not None
     assert treasuries.url == "http://127.0.0.1:8100/sefaz"

@@ -40,7 +40,7 @@ def house(
     """A service in live mode, and one in test mode."""
     mode: Mode = request.param
     wire = httpx2.ASGITransport(app=create_app())  # every registry is simulated
-    own = PROVIDERS[-1].settings.simulated("http://registro.invalid")
+    own = PROVIDERS[-1].settings_class.simulated("http://registro.invalid")
     with open_service(
         tmp_path_factory.mktemp(mode), mode=mode, transport=wire, registro=own
     ) as house:

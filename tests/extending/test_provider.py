@@ -126,7 +126,7 @@ def test_offers_match_capabilities_of_adapters() -> None:
     able = {
         source.name: source.adapter.capabilities.subjects
         for provider in PROVIDERS
-        for source in provider.sources(provider.settings.simulated("http://test"), NOW)
+        for source in provider.sources(provider.settings_class.simulated("http://test"), NOW)
     }
     assert offered == able
 

@@ -20,7 +20,7 @@ from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.providers.serpro.settings import SerproSettings
-from balcao.sources import remembering
+from balcao.sources import reply_cache
 from tests.providers import PROVIDERS, Wire
 from tests.records import company, sintegra
 from tests.service import Service, assert_refused, open_service
@@ -143,7 +143,7 @@ def test_a_known_company_that_fails_proves_nothing(here: Service, deployment: De
 def test_the_data_day_is_the_source_s_from_the_cache_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remembering, "PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(reply_cache, "FETCH_SECONDS_MAX", 60)
     with house(tmp_path, "minha_receita", wire=Deployment()) as here:
         _the_day_is_the_source_s(here)
 

@@ -38,7 +38,7 @@ from balcao.operations.company.operation import CompanyLookup
 from balcao.operations.parameters import Parameters
 from balcao.service.server import tls_context
 from balcao.settings import Limits, Settings
-from balcao.sources.contract import Absent, Answer, Finished, Found
+from balcao.sources.contract import Absent, Answer, FinishedAnswer, Found
 from tests.certificates import self_signed
 from tests.http.test_wire_fuzz import FakeTransport
 from tests.lookups import OTHER_CPF
@@ -76,11 +76,11 @@ class Copy:
             return Absent(self.name, conclusive=False) if inquiry.subject == "company" else None
         return Found(known, self.name, AS_OF, local=True)
 
-    def finished(self, inquiry: Inquiry) -> Finished | None:
+    def finished(self, inquiry: Inquiry) -> FinishedAnswer | None:
         known = self._company(inquiry)
         if known is None or inquiry.full_partners or int(inquiry.document.text[:8]) % 3:
             return None
-        return Finished(OPERATIONS["company"].encode(inquiry, known), self.name, to_ms(AS_OF))
+        return FinishedAnswer(OPERATIONS["company"].encode(inquiry, known), self.name, to_ms(AS_OF))
 
     def _company(self, inquiry: Inquiry) -> Company | None:
         document = inquiry.document
@@ -317,7 +317,7 @@ def opened(folder: Path, *, fast_path: bool, per_minute: int = 100_000) -> Itera
 
         side = Side(world, world.run(begun()), clients)
         world.parts.environments["live"].sources._observe = lambda call: side.calls.extend(
-            [call] * len(call.each_seconds)
+            [call] * len(call.durations)
         )
         if side.server.fast_path is not None:
             side.count_taken()

@@ -12,7 +12,7 @@ from balcao.core.documents import Cnpj
 from balcao.home import Home
 from balcao.opendata.answers import finish, has_answers
 from balcao.opendata.snapshot import Snapshot, current_path
-from balcao.providers.opendata.adapter import said_of
+from balcao.providers.opendata.adapter import finished_company
 from balcao.service import derived_data
 from balcao.service.derived_data import DerivedDataBuilder
 from tests.records import company
@@ -42,7 +42,7 @@ def test_the_same_from_both(tmp_path: Path) -> None:
             body.append([reply.body.split(b",", 1)[1] for reply in replies])
             assert house.get(company("99999999000191")).status == 404
             house.assert_books_agree()
-        finish(store, said_of)
+        finish(store, finished_company)
     assert body[0] == body[1]
 
 

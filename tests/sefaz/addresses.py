@@ -1,8 +1,8 @@
-"""Where each state answers "Consulta Cadastro": for production, and for trials."""
+"""The addresses of "Consulta Cadastro" by UF, for production and homologation."""
 
 from collections.abc import Mapping
 
-# The shared service of Rio Grande do Sul, and who uses it. Maranhão has no such service.
+# The shared service of Rio Grande do Sul, and its UFs. Maranhão has no such service.
 _SHARED = (
     "https://cad.svrs.rs.gov.br/ws/cadconsultacadastro/cadconsultacadastro4.asmx",
     "https://cad-homologacao.svrs.rs.gov.br/ws/cadconsultacadastro/cadconsultacadastro4.asmx",

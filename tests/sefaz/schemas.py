@@ -1,4 +1,4 @@
-"""Who judges messages of "Consulta Cadastro": our schemas, and the official ones where at hand."""
+"""Validation of "Consulta Cadastro" messages, by our schemas and the official ones if available."""
 
 from functools import cache
 from importlib.resources import files
@@ -21,7 +21,7 @@ _ANSWERS = {"nfeResultMsg", "consultaCadastroResult", "consultaCadastro4Result"}
 
 @cache
 def ours(name: str) -> etree.XMLSchema:
-    """Our schema of questions (the simulator's), or of answers."""
+    """Return our schema of requests (the simulator's) or of replies."""
     if name == QUESTION:
         text = files("balcao.providers.sefaz.simulator").joinpath("consulta.xsd").read_bytes()
         return etree.XMLSchema(etree.fromstring(text))
@@ -30,50 +30,50 @@ def ours(name: str) -> etree.XMLSchema:
 
 @cache
 def theirs(name: str) -> etree.XMLSchema | None:
-    """The official one; None where it is not at hand."""
+    """Return the official schema, or None if it is not available."""
     path = official.SCHEMAS / name
     return etree.XMLSchema(etree.parse(path)) if path.is_file() else None
 
 
 @cache
 def envelopes() -> etree.XMLSchema:
-    """Of SOAP envelopes around questions and answers, and of faults."""
+    """Return the schema of SOAP envelopes with requests, replies or faults."""
     return etree.XMLSchema(etree.parse(_HERE / "envelope.xsd"))
 
 
 def accepts(name: str, message: str | bytes) -> bool:
-    """The judges' verdict on a message without its envelope. They must agree."""
+    """Validate a message without its envelope. Our and the official schema must agree."""
     document = etree.fromstring(message)
     verdict = ours(name).validate(document)
     other = theirs(name)
     assert other is None or other.validate(document) == verdict, (
-        f"ours says {verdict}, the official one does not: {message!r}"
+        f"our verdict is {verdict}, the official one is not: {message!r}"
     )
     return verdict
 
 
 def assert_question(raw: bytes) -> None:
-    """What is sent: the envelope, and the question in it."""
+    """Validate a request: the envelope, and the message in it."""
     operation, message = _unwrapped(raw)
     assert operation in _QUESTIONS, operation
     assert accepts(QUESTION, message), ours(QUESTION).error_log
 
 
 def assert_answer(raw: bytes) -> None:
-    """What comes back: the envelope, and the answer in it, be it elements or their text."""
+    """Validate a reply: the envelope, and the message in it, as elements or escaped."""
     operation, message = _unwrapped(raw)
     assert operation in _ANSWERS, operation
     assert accepts(ANSWER, message), ours(ANSWER).error_log
 
 
 def assert_fault(raw: bytes) -> None:
-    """A fault of SOAP 1.2."""
+    """Validate a fault of SOAP 1.2."""
     operation, _ = _unwrapped(raw)
     assert operation == "Fault", operation
 
 
 def _unwrapped(raw: bytes) -> tuple[str, bytes]:
-    """Local name of the element in the body, and the message in it (nothing in faults)."""
+    """Return the local name of the body's element, and the message in it (none in faults)."""
     envelope = etree.fromstring(raw)
     assert envelope.tag == f"{{{SOAP}}}Envelope", envelope.tag
     assert envelopes().validate(envelope), envelopes().error_log

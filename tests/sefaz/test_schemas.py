@@ -1,6 +1,6 @@
-"""Our schemas of the messages are as strict as the official ones, and no stricter.
+"""Our schemas of the messages are exactly as strict as the official ones.
 
-Questions have their cases beside the simulator (`tests/simulator/test_sefaz_schema.py`).
+Cases of requests are in `tests/simulator/test_sefaz_schema.py`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -85,7 +85,7 @@ def test_answers(message: str) -> None:
         changed(NFE, "urn:other"),
     ],
 )
-def test_what_is_no_answer(message: str) -> None:
+def test_invalid_replies(message: str) -> None:
     assert not accepts(ANSWER, message)
 
 
@@ -97,8 +97,8 @@ MANDATORY = {
 
 
 @pytest.mark.parametrize("at", range(1, FOUND.count("</")))
-def test_what_must_be_there_once_and_what_at_most_once(at: int) -> None:
-    """Only a registration may be repeated."""
+def test_required_and_repeatable_elements(at: int) -> None:
+    """Each element is required or optional; only a registration may be repeated."""
     missing, twice = etree.fromstring(FOUND), etree.fromstring(FOUND)
     element, again = list(missing.iter())[at], list(twice.iter())[at]
     _removed(element)
@@ -109,7 +109,7 @@ def test_what_must_be_there_once_and_what_at_most_once(at: int) -> None:
     assert accepts(ANSWER, etree.tostring(twice)) == (name == "infCad")
 
 
-# Of each field: what it may say, and what it may not. Lists of lengths stand for that many letters.
+# Valid and invalid texts, by field.
 NUMBERS = (
     ["01", "1" * 14, "ISENTO"],
     ["", "1", "1" * 15, " 12", "isento", "ISENTO ", "12.3", "P12"],
@@ -122,7 +122,7 @@ DATES = (
 
 
 def words(most: int) -> tuple[list[str], list[str]]:
-    """Of 1 to `most` letters of Latin-1, with a blank neither first nor last."""
+    """Return valid texts (1 to `most` Latin-1 characters, no blank at either end) and invalid."""
     good = ["7", "A" * most, "D'ÁGUA  Nº 1", "!\u00ff"]
     return good, ["", "A" * (most + 1), " A", "A ", "A\nB", "Ł", "A–B"]
 
@@ -204,7 +204,7 @@ def test_forms_of_other_arguments(kind: str) -> None:
             assert accepts(ANSWER, message) == verdict, text
 
 
-# Texts at the edges of some form of the messages.
+# Boundary cases of the forms of messages.
 TEXTS = (
     *UFS,
     *(f"{number:02}" for number in range(9, 56)),
@@ -223,7 +223,7 @@ TEXTS = (
 
 
 def spoilt(message: str) -> Iterator[etree._Element]:
-    """The message with one thing changed, in every way that we can think of, one after another."""
+    """Yield the message with one change each, of many kinds."""
     whole = etree.fromstring(message)
     for element in whole.iter():
         before = element.text
@@ -284,11 +284,11 @@ def _parent(element: etree._Element) -> etree._Element:
 
 
 CHANGES = (_marked, _renamed, _in_no_namespace, _with_one_more)
-MOVES = (_removed, _repeated, _moved_on, _moved_to_the_end)  # of what is below the root
+MOVES = (_removed, _repeated, _moved_on, _moved_to_the_end)  # of elements below the root
 
 
 @pytest.mark.parametrize(("name", "message"), [(QUESTION, ASKED), (ANSWER, FOUND)])
-def test_both_judge_alike_whatever_is_changed(name: str, message: str) -> None:
+def test_schemas_agree_on_changed_messages(name: str, message: str) -> None:
     official.needed(official.SCHEMAS)
     mine, other = ours(name), theirs(name)
     assert other is not None
@@ -365,5 +365,5 @@ def test_envelopes(envelope: str) -> None:
         enveloped(DATA).replace(SERVICE, f"{NFE}/wsdl/CadConsultaCadastro2"),
     ],
 )
-def test_what_is_no_envelope(envelope: str) -> None:
+def test_invalid_envelopes(envelope: str) -> None:
     assert not envelopes().validate(etree.fromstring(envelope))

@@ -1,4 +1,4 @@
-"""Asking for certificates, and reading receipts."""
+"""Helpers to request certificates and read receipts."""
 
 import io
 from typing import Any
@@ -17,16 +17,16 @@ def infosimples(service: str, app: ASGIApp | None = None, /, **parameters: str) 
     return reply.json()
 
 
-def receipt_of(said: Any, app: ASGIApp | None = None) -> bytes:
-    """The receipt of an answer, which is one alone."""
-    (url,) = said["site_receipts"]
+def receipt_of(answer: Any, app: ASGIApp | None = None) -> bytes:
+    """Fetch the only receipt of a reply."""
+    (url,) = answer["site_receipts"]
     reply = get(url, app)
     assert reply.status_code == 200
     return reply.content
 
 
 def text_of(pdf: bytes) -> str:
-    """What is written on a page: the strings of its text operators."""
+    """Return the text of a page: the strings of its text operators."""
     with pikepdf.open(io.BytesIO(pdf)) as document:
         (page,) = document.pages
         return "\n".join(

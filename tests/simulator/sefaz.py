@@ -1,4 +1,4 @@
-"""Asking the simulated treasuries, and reading what they say."""
+"""A client of the simulated treasuries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ PATHS = {
 
 
 def question(uf: str, kind: str, argument: str) -> str:
-    """`ConsCad`, as it should be."""
+    """Return a valid `ConsCad`."""
     return (
         f'<ConsCad xmlns="{NFE}" versao="2.00"><infCons><xServ>CONS-CAD</xServ>'
         f"<UF>{uf}</UF><{kind}>{argument}</{kind}></infCons></ConsCad>"
@@ -47,8 +47,8 @@ def envelope(message: str, *, wrapper: str = "") -> bytes:
 
 
 @dataclass(frozen=True)
-class Said:
-    """An answer, read as a patient client reads it."""
+class TreasuryReply:
+    """A reply, read as a tolerant client does."""
 
     reply: httpx2.Response
     message: etree._Element
@@ -62,7 +62,7 @@ class Said:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """Every `infCad` as names and texts; an address is a dictionary of its own."""
+        """Every `infCad` as names and texts; an address is a nested dictionary."""
         return [_fields(each) for each in self.message[0].findall(f"{{{NFE}}}infCad")]
 
 
@@ -72,7 +72,7 @@ def _fields(element: etree._Element) -> dict[str, Any]:
     }
 
 
-def read(reply: httpx2.Response) -> Said:
+def read(reply: httpx2.Response) -> TreasuryReply:
     assert reply.status_code == 200, reply.text
     assert reply.headers["content-type"] == "application/soap+xml; charset=utf-8"
     root = etree.fromstring(reply.content)
@@ -81,7 +81,7 @@ def read(reply: httpx2.Response) -> Said:
     text = wrapper.text
     message = etree.fromstring(text.encode()) if text and text.startswith("<") else wrapper[0]
     assert message.tag == f"{{{NFE}}}retConsCad"
-    return Said(reply, message)
+    return TreasuryReply(reply, message)
 
 
 def wrapper_of(reply: httpx2.Response) -> str:
@@ -89,7 +89,7 @@ def wrapper_of(reply: httpx2.Response) -> str:
 
 
 def fault_of(reply: httpx2.Response) -> str:
-    """The code of a SOAP fault."""
+    """Return the code of a SOAP fault."""
     assert reply.status_code == 500, reply.text
     schemas.assert_fault(reply.content)
     root = etree.fromstring(reply.content)
@@ -105,7 +105,7 @@ def send(
 def ask_raw(
     uf: str, kind: str, argument: str, app: ASGIApp | None = None, **headers: str
 ) -> httpx2.Response:
-    """Ask a state as it wants to be asked."""
+    """Send a request with the quirks of a state."""
     body = envelope(question(uf, kind, argument), wrapper="consultaCadastro" if uf == "MT" else "")
     schemas.assert_question(body)
     if uf == "PE":
@@ -113,8 +113,10 @@ def ask_raw(
     return send(PATHS[uf], body, app, SOAP_12 | headers)
 
 
-def ask(uf: str, kind: str, argument: str, app: ASGIApp | None = None, **headers: str) -> Said:
-    """The answer to a proper question, which is proper itself."""
+def ask(
+    uf: str, kind: str, argument: str, app: ASGIApp | None = None, **headers: str
+) -> TreasuryReply:
+    """Return the reply to a valid request; checks that it is valid, too."""
     reply = ask_raw(uf, kind, argument, app, **headers)
     schemas.assert_answer(reply.content)
     return read(reply)

@@ -5,7 +5,7 @@ import pytest
 from tests.simulator.world import CNPJA_KEY, get, post
 
 
-def test_rfb_says_the_same_without_the_company_in_between() -> None:
+def test_rfb_is_not_nested() -> None:
     office = get("/cnpja/office/90010002000154", headers=CNPJA_KEY).json()
     record = get("/cnpja/rfb", headers=CNPJA_KEY, params={"taxId": "90010002000154"}).json()
 
@@ -17,10 +17,10 @@ def test_rfb_says_the_same_without_the_company_in_between() -> None:
 
 
 def test_the_id_of_a_root_with_letters_is_still_an_integer() -> None:
-    said = get("/cnpja/office/12ABC34501DE35", headers=CNPJA_KEY).json()
+    result = get("/cnpja/office/12ABC34501DE35", headers=CNPJA_KEY).json()
 
-    assert said["taxId"] == "12ABC34501DE35"
-    assert isinstance(said["company"]["id"], int)
+    assert result["taxId"] == "12ABC34501DE35"
+    assert isinstance(result["company"]["id"], int)
 
 
 PATHS = (
@@ -33,8 +33,8 @@ PATHS = (
 
 @pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest) -> str:
-    said: str = request.param
-    return said
+    result: str = request.param
+    return result
 
 
 @pytest.mark.parametrize("key", [None, "", "invalid", "Bearer some-key"])  # theirs is bare
@@ -118,8 +118,8 @@ def test_other_addresses_and_methods_are_not_theirs() -> None:
         ("90010006000132", {"id": 1, "text": "Nula"}),
     ],
 )
-def test_who_is_not_active_has_a_reason(cnpj: str, status: dict[str, object]) -> None:
-    said = get(f"/cnpja/office/{cnpj}", headers=CNPJA_KEY).json()
+def test_inactive_company_has_a_reason(cnpj: str, status: dict[str, object]) -> None:
+    result = get(f"/cnpja/office/{cnpj}", headers=CNPJA_KEY).json()
 
-    assert said["status"] == status
-    assert set(said["reason"]) == {"id", "text"}
+    assert result["status"] == status
+    assert set(result["reason"]) == {"id", "text"}

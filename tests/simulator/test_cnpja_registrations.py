@@ -24,7 +24,7 @@ def test_the_home_state() -> None:
     assert ccc("90010002000154", "ORIGIN")["originState"] == "AM"
 
 
-def test_who_is_abroad_has_no_home_state() -> None:
+def test_company_abroad_has_no_home_state() -> None:
     documents = (cnpj(f"{n:08d}", "0001") for n in range(100_000))
     abroad = next(
         each for each in documents if establishment_of(each).address.municipality.uf == "EX"
@@ -39,17 +39,17 @@ def test_both_numberings_of_type_4() -> None:
     producer_of_2025 = {"id": 4, "text": "IE de Produtor Rural"}
 
     def type_of(params: dict[str, str], headers: dict[str, str]) -> Any:
-        said = get("/cnpja/ccc", headers=headers, params=params).json()
-        return said["registrations"][0]["type"]
+        result = get("/cnpja/ccc", headers=headers, params=params).json()
+        return result["registrations"][0]["type"]
 
     assert type_of(producer, CNPJA_KEY)["id"] == 5
     assert type_of(elsewhere, CNPJA_KEY)["id"] == 4
     assert type_of(producer, KEY_OF_2025) == producer_of_2025
-    # What nobody told apart then was an ordinary one.
+    # other types were not distinguished then
     assert type_of(elsewhere, KEY_OF_2025) == {"id": 1, "text": "IE Normal"}
 
 
-def test_the_texts_are_understood() -> None:
+def test_texts_are_recognised() -> None:
     found = ccc("90010006000132")["registrations"] + ccc("90010005000198")["registrations"]
 
     for each in found:

@@ -22,10 +22,10 @@ def ask(**parameters: str) -> Any:
 
 
 def test_the_whole_envelope() -> None:
-    said = ask(cnpj="90010001000100", uf="SP", timeout="300", ignore_site_receipt="1")
-    header = said["header"]
+    result = ask(cnpj="90010001000100", uf="SP", timeout="300", ignore_site_receipt="1")
+    header = result["header"]
 
-    assert list(said) == [
+    assert list(result) == [
         "code",
         "code_message",
         "errors",
@@ -34,11 +34,11 @@ def test_the_whole_envelope() -> None:
         "data",
         "site_receipts",
     ]
-    assert said["code"] == 200
-    assert said["code_message"] == "A requisição foi processada com sucesso."
-    assert said["errors"] == []
-    assert said["data_count"] == len(said["data"]) == 1
-    assert said["site_receipts"] == []
+    assert result["code"] == 200
+    assert result["code_message"] == "A requisição foi processada com sucesso."
+    assert result["errors"] == []
+    assert result["data_count"] == len(result["data"]) == 1
+    assert result["site_receipts"] == []
     assert header["api_version"] == "v2"
     assert header["api_version_full"].startswith("2.2.")
     assert header["product"] == "Consultas"
@@ -59,9 +59,9 @@ def test_the_whole_envelope() -> None:
     assert base64.b64decode(header["signature"], validate=True)
 
 
-def test_the_situation_is_in_the_words_of_the_uf() -> None:
-    said = {uf: ask(cnpj="90010007000268", uf=uf) for uf in ("SP", "MG", "RJ", "PR", "BA", "RS")}
-    words = {uf: each["data"][0]["situacao_cadastral"] for uf, each in said.items()}
+def test_situation_has_the_wording_of_the_uf() -> None:
+    result = {uf: ask(cnpj="90010007000268", uf=uf) for uf in ("SP", "MG", "RJ", "PR", "BA", "RS")}
+    words = {uf: each["data"][0]["situacao_cadastral"] for uf, each in result.items()}
 
     assert words == {
         "SP": "Ativo",
@@ -81,12 +81,12 @@ def test_several_registrations() -> None:
         for n in range(100_000)
         if len(ufs_of(cpf := a_cpf(n))) == 2 and len(set(ufs_of(cpf))) < 2
     )
-    said = ask(cpf=cpf, uf=ufs_of(cpf)[0])
+    result = ask(cpf=cpf, uf=ufs_of(cpf)[0])
 
-    assert said["code"] == 201
-    assert said["data_count"] == len(said["data"]) == 2
-    assert said["header"]["billable"] is True
-    assert len({each["inscricao_estadual"] for each in said["data"]}) == 2
+    assert result["code"] == 201
+    assert result["data_count"] == len(result["data"]) == 2
+    assert result["header"]["billable"] is True
+    assert len({each["inscricao_estadual"] for each in result["data"]}) == 2
 
 
 def a_cpf(n: int) -> str:
@@ -106,7 +106,7 @@ def test_a_promised_number_is_found_by_itself() -> None:
     assert ask(ie_produtor=farm, uf="SP")["data"][0]["normalizado_cpf"] == "90010000100"
 
 
-def test_form_json_and_query_say_the_same() -> None:
+def test_form_json_and_query_are_equivalent() -> None:
     parameters = {"token": "some-token", "cnpj": "90010001000100", "uf": "SP"}
     form = post(PATH, data=parameters).json()
 
@@ -119,7 +119,7 @@ def test_form_json_and_query_say_the_same() -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b'{"uf": []}', b"\xff"])
-def test_a_body_nobody_can_read(body: bytes) -> None:
+def test_unreadable_body(body: bytes) -> None:
     reply = post(PATH, content=body, headers={"content-type": "application/json"})
 
     assert reply.status_code == 200
@@ -142,31 +142,31 @@ def test_a_body_nobody_can_read(body: bytes) -> None:
     ],
 )
 def test_refusals(parameters: dict[str, str], code: int) -> None:
-    said = ask(**{"cnpj": "90010001000100", "uf": "SP", **parameters})
+    result = ask(**{"cnpj": "90010001000100", "uf": "SP", **parameters})
 
-    assert said["code"] == code
-    assert said["code_message"]
-    assert said["errors"]
-    assert said["data"] == []
-    assert said["data_count"] == 0
-    assert said["header"]["billable"] is False
-    assert said["header"]["price"] == "0.0"
+    assert result["code"] == code
+    assert result["code_message"]
+    assert result["errors"]
+    assert result["data"] == []
+    assert result["data_count"] == 0
+    assert result["header"]["billable"] is False
+    assert result["header"]["price"] == "0.0"
 
 
-def test_the_token_comes_first_and_stays_unsaid() -> None:
+def test_token_is_checked_first_and_not_echoed() -> None:
     reply = post("/infosimples/api/v2/consultas/nothing/here", data={"token": "invalid"})
     assert reply.json()["code"] == 601
 
-    said = ask(cnpj="90010001000100", uf="SP")
-    assert "some-token" not in json.dumps(said)
+    result = ask(cnpj="90010001000100", uf="SP")
+    assert "some-token" not in json.dumps(result)
 
 
 def test_secrets_are_echoed_as_digests() -> None:
-    said = ask(cnpj="90010001000100", uf="SP", login_senha="segredo")
+    result = ask(cnpj="90010001000100", uf="SP", login_senha="segredo")
 
     digest = hashlib.md5(b"segredo", usedforsecurity=False).hexdigest()
-    assert said["header"]["parameters"]["login_senha_md5"] == digest
-    assert "segredo" not in json.dumps(said)
+    assert result["header"]["parameters"]["login_senha_md5"] == digest
+    assert "segredo" not in json.dumps(result)
 
 
 def test_an_unknown_service() -> None:
@@ -199,10 +199,10 @@ def test_every_uf_can_be_asked() -> None:
     ],
 )
 def test_no_registration(parameters: dict[str, str]) -> None:
-    said = ask(**parameters)
+    result = ask(**parameters)
 
-    assert said["code"] == 612
-    assert said["data"] == []
-    assert said["data_count"] == 0
-    assert said["errors"]
-    assert said["header"]["billable"] is True
+    assert result["code"] == 612
+    assert result["data"] == []
+    assert result["data_count"] == 0
+    assert result["errors"]
+    assert result["header"]["billable"] is True

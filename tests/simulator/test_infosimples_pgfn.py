@@ -21,10 +21,10 @@ def ask(app: ASGIApp | None = None, /, **parameters: str) -> Any:
 
 
 def first(**parameters: str) -> Any:
-    said = ask(**parameters)
-    assert said["code"] == 200
-    assert said["data_count"] == 1
-    return said["data"][0]
+    result = ask(**parameters)
+    assert result["code"] == 200
+    assert result["data_count"] == 1
+    return result["data"][0]
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,12 @@ def first(**parameters: str) -> Any:
 def test_a_branch_has_no_certificate_of_its_own(
     branch: str, head_office: str, preference: str
 ) -> None:
-    """A branch is refused each time, and charged."""
-    said = ask(cnpj=branch, preferencia_emissao=preference)
-    assert (said["code"], said["header"]["billable"], said["data"]) == (620, True, [])
-    assert said["errors"] == [f"A certidão deve ser emitida para o CNPJ da matriz - {head_office}."]
+    """Each request for a branch is refused and charged."""
+    result = ask(cnpj=branch, preferencia_emissao=preference)
+    assert (result["code"], result["header"]["billable"], result["data"]) == (620, True, [])
+    assert result["errors"] == [
+        f"A certidão deve ser emitida para o CNPJ da matriz - {head_office}."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_validities_count_from_today_in_brasilia(now: datetime) -> None:
     assert validity("90010001000100", "emissao_data") <= 0
 
 
-def test_everybody_has_a_birth_date() -> None:
+def test_all_people_have_a_birth_date() -> None:
     assert ask(cpf="52998224725", birthdate="1934-10-08")["code"] in (200, 611)
 
 
@@ -86,26 +88,26 @@ def test_2via_finds_the_same_on_the_next_day() -> None:
     [{"cnpj": "90010002000154"}, {"cpf": "90010000291", "birthdate": "1980-01-01"}],
 )
 def test_nova_is_refused_while_a_cpend_is_in_force(parameters: dict[str, str]) -> None:
-    said = ask(**parameters, preferencia_emissao="nova")
+    result = ask(**parameters, preferencia_emissao="nova")
 
-    assert said["code"] == 611
-    assert said["header"]["billable"] is True
-    assert "insuficientes para emitir a certidão pela Internet" in said["errors"][0]
-    assert said["data"] == said["site_receipts"] == []
+    assert result["code"] == 611
+    assert result["header"]["billable"] is True
+    assert "insuficientes para emitir a certidão pela Internet" in result["errors"][0]
+    assert result["data"] == result["site_receipts"] == []
     assert ask(**parameters, preferencia_emissao="2via")["code"] == 200
 
 
 def test_the_text_of_a_valid_certificate_denies_nothing() -> None:
-    said = ask(cnpj="90010002000154")["data"][0]
-    assert "com exigibilidade suspensa" in said["mensagem"]
-    assert "invalidará este documento" in said["mensagem"]
-    assert said["situacao"].startswith("Válida")
+    result = ask(cnpj="90010002000154")["data"][0]
+    assert "com exigibilidade suspensa" in result["mensagem"]
+    assert "invalidará este documento" in result["mensagem"]
+    assert result["situacao"].startswith("Válida")
 
 
-def test_an_inapt_company_is_told_so() -> None:
-    said = ask(cnpj=an_inapt_company())
-    assert said["code"] == 611
-    assert "Inapta" in said["errors"][0]
+def test_refusal_of_an_inapt_company() -> None:
+    result = ask(cnpj=an_inapt_company())
+    assert result["code"] == 611
+    assert "Inapta" in result["errors"][0]
 
 
 def an_inapt_company() -> str:
@@ -119,7 +121,7 @@ def an_inapt_company() -> str:
     raise AssertionError("no company is inapt")
 
 
-def test_the_title_alone_tells_the_type_of_one_class() -> None:
+def test_one_class_has_its_type_only_in_the_title() -> None:
     found = first(cnpj="90040001000152")
 
     assert found["tipo"] is None
@@ -140,11 +142,11 @@ def test_the_title_alone_tells_the_type_of_one_class() -> None:
     ],
 )
 def test_refusals(parameters: dict[str, str], code: int) -> None:
-    said = ask(**parameters)
+    result = ask(**parameters)
 
-    assert said["code"] == code
-    assert said["errors"]
-    assert said["header"]["billable"] is False
+    assert result["code"] == code
+    assert result["errors"]
+    assert result["header"]["billable"] is False
 
 
 PERSON = {"birthdate": "1980-01-01"}
@@ -170,7 +172,7 @@ def test_rows(parameters: dict[str, str], kind: str, rfb: object, pgfn: object, 
     assert found["tipo"] == kind
     assert (found["debitos_rfb"], found["debitos_pgfn"]) == (rfb, pgfn)
     assert found["conseguiu_emitir_certidao_negativa"] is flag
-    # Type and title say the same.
+    # type and title agree
     assert kind_of(None, found["certidao"]) == kind_of(kind, None)
     assert found["site_receipt"].endswith(".pdf")
 
@@ -186,38 +188,38 @@ def test_rows(parameters: dict[str, str], kind: str, rfb: object, pgfn: object, 
 )
 def test_impossible(parameters: dict[str, str]) -> None:
     app = an_app()
-    said = ask(app, **parameters)
+    result = ask(app, **parameters)
 
-    assert said["code"] == 611
-    assert said["header"]["billable"] is True
-    assert said["data"] == []
-    assert said["data_count"] == 0
-    assert "são insuficientes para emitir a certidão pela Internet" in said["errors"][0]
-    assert said["site_receipts"][0].endswith(".html")
-    page = receipt_of(said, app).decode()
+    assert result["code"] == 611
+    assert result["header"]["billable"] is True
+    assert result["data"] == []
+    assert result["data_count"] == 0
+    assert "são insuficientes para emitir a certidão pela Internet" in result["errors"][0]
+    assert result["site_receipts"][0].endswith(".html")
+    page = receipt_of(result, app).decode()
     assert "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL" in page
 
 
 @pytest.mark.parametrize("cpf", ["90010000100", "90010000453", "90020000146", "52998224725"])
 def test_another_birth_date_is_refused(cpf: str) -> None:
-    said = ask(cpf=cpf, birthdate="1980-01-02")
+    result = ask(cpf=cpf, birthdate="1980-01-02")
 
-    assert said["code"] == 608
-    assert "nascimento" in said["errors"][0]
-    assert said["header"]["billable"] is True
-    assert said["data"] == said["site_receipts"] == []
+    assert result["code"] == 608
+    assert "nascimento" in result["errors"][0]
+    assert result["header"]["billable"] is True
+    assert result["data"] == result["site_receipts"] == []
 
 
 def test_nova_is_issued_today() -> None:
     old = first(cnpj="90010008000121")
     app = an_app()
-    said = ask(app, cnpj="90010008000121", preferencia_emissao="nova")
-    new = said["data"][0]
+    result = ask(app, cnpj="90010008000121", preferencia_emissao="nova")
+    new = result["data"][0]
 
     assert new["emissao_data"] == "20/08/2026"
     assert new["validade_data"] == "16/02/2027"
     assert new["validade_prorrogada"] == ""
     assert new["situacao"] == "Válida"
     assert new["certidao_codigo"] != old["certidao_codigo"]
-    # The receipt is that of the new one.
-    assert new["certidao_codigo"] in text_of(receipt_of(said, app))
+    # the receipt of the new certificate
+    assert new["certidao_codigo"] in text_of(receipt_of(result, app))

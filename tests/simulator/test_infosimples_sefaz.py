@@ -22,15 +22,15 @@ def ask(uf: str, cnpj: str) -> Any:
 
 
 def test_a_refusal_as_a_result() -> None:
-    said = ask("SP", "90010003000107")
-    found = said["data"][0]
+    result = ask("SP", "90010003000107")
+    found = result["data"][0]
 
-    assert said["code"] == 200
+    assert result["code"] == 200
     assert found["certidao_negativa"] is found["conseguiu_emitir_certidao_negativa"] is False
     assert found["mensagem"]
     assert found["certidao_mensagem"] == "constam débitos"
     assert found["certidao_codigo"] == found["validade_data"] == found["emissao_data"] == ""
-    assert said["site_receipts"] == []
+    assert result["site_receipts"] == []
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_a_refusal_as_a_result() -> None:
     ],
 )
 def test_a_refusal_as_an_error(cnpj: str, uf: str, code: int) -> None:
-    said = ask(uf, cnpj)
+    result = ask(uf, cnpj)
 
-    assert said["code"] == code
-    assert said["errors"]
-    assert said["data"] == said["site_receipts"] == []
-    assert said["header"]["billable"] is True
+    assert result["code"] == code
+    assert result["errors"]
+    assert result["data"] == result["site_receipts"] == []
+    assert result["header"]["billable"] is True
 
 
 def test_the_drawn_are_refused_in_all_ways() -> None:
@@ -63,16 +63,16 @@ def test_the_drawn_are_refused_in_all_ways() -> None:
 def test_every_uf_has_a_page_of_its_own_too() -> None:
     app = an_app()
     for uf in UFS:
-        said = infosimples(f"sefaz/{uf.lower()}/certidao-debitos", app, cnpj="90010001000100")
+        result = infosimples(f"sefaz/{uf.lower()}/certidao-debitos", app, cnpj="90010001000100")
         unified = infosimples(SERVICE, app, uf=uf, cnpj="90010001000100")
-        assert said["code"] == unified["code"]
-        assert said["header"]["service"] == f"sefaz/{uf.lower()}/certidao-debitos"
-        assert said["data"] == unified["data"]
+        assert result["code"] == unified["code"]
+        assert result["header"]["service"] == f"sefaz/{uf.lower()}/certidao-debitos"
+        assert result["data"] == unified["data"]
     assert infosimples("sefaz/SP/certidao-debitos", cnpj="90010001000100")["code"] == 602
 
 
-def test_the_words_of_the_ufs() -> None:
-    """All of the synonyms that clients have seen occur somewhere."""
+def test_field_names_of_the_ufs() -> None:
+    """All known synonyms occur in some UF."""
     # BA, MG and RS of that company fail on purpose.
     found = {uf: ask(uf, EVERYWHERE)["data"][0] for uf in UFS if uf not in ("BA", "MG", "RS")}
 

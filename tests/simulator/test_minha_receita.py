@@ -8,11 +8,11 @@ import pytest
 
 from tests.simulator.world import an_app, fetch, get, post
 
-# Every field of section 1's table with its type, by the page's own example.
+# The types of all fields in the table of section 1, by the page's own example.
 EXAMPLE = json.loads(Path(__file__).with_name("minha_receita_example.json").read_text("utf-8"))
 TYPES: dict[str, tuple[type, ...]] = {
     **{name: (type(value),) for name, value in EXAMPLE.items()},
-    # Where the example has one of several.
+    # fields with several types
     **dict.fromkeys(("codigo_pais", "codigo_municipio_ibge"), (int, type(None))),
     **dict.fromkeys(("opcao_pelo_simples", "opcao_pelo_mei"), (bool, type(None))),
     **dict.fromkeys(
@@ -36,21 +36,21 @@ TYPES: dict[str, tuple[type, ...]] = {
     "cnpj", ["90010001000100", "11222333000181", "12ABC34501DE35", "33683111000280"]
 )
 def test_every_field_is_there_with_its_type(cnpj: str) -> None:
-    said = get(f"/minha-receita/{cnpj}").json()
+    result = get(f"/minha-receita/{cnpj}").json()
 
-    assert set(said) == set(TYPES)
+    assert set(result) == set(TYPES)
     for name, types in TYPES.items():
-        assert type(said[name]) in types, name
+        assert type(result[name]) in types, name
 
 
 def test_nothing_is_null_or_empty_text_or_a_placeholder() -> None:
-    said = get("/minha-receita/90010006000132").json()
+    result = get("/minha-receita/90010006000132").json()
 
-    assert said["qsa"] == []
-    assert said["nome_fantasia"] == ""
-    assert said["numero"] == ""
-    assert said["cnaes_secundarios"] == [{"codigo": 0, "descricao": ""}]
-    assert said["pais"] is None
+    assert result["qsa"] == []
+    assert result["nome_fantasia"] == ""
+    assert result["numero"] == ""
+    assert result["cnaes_secundarios"] == [{"codigo": 0, "descricao": ""}]
+    assert result["pais"] is None
 
 
 def test_punctuation_is_taken_and_the_path_may_hold_a_slash() -> None:
@@ -101,7 +101,7 @@ def test_other_addresses() -> None:
         ("90020003000180", 500, "internal_error", "InternalError"),
     ],
 )
-def test_brasilapi_has_an_envelope_for_errors(cnpj: str, status: int, kind: str, name: str) -> None:
+def test_brasilapi_errors(cnpj: str, status: int, kind: str, name: str) -> None:
     reply = get(f"/brasilapi/api/cnpj/v1/{cnpj}")
 
     assert reply.status_code == status
@@ -109,5 +109,5 @@ def test_brasilapi_has_an_envelope_for_errors(cnpj: str, status: int, kind: str,
     assert (reply.json()["type"], reply.json()["name"]) == (kind, name)
 
 
-def test_brasilapi_knows_no_other_addresses() -> None:
+def test_brasilapi_has_no_other_paths() -> None:
     assert get("/brasilapi/90010001000100").status_code == 404

@@ -32,11 +32,11 @@ from balcao.providers.simulation.app import create_server_app
 from balcao.providers.simulation.server import ListenerLimits, listening, server_context
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.upstream import Upstream
-from tests.simulator.sefaz import PATHS, SOAP_12, Said, envelope, question, read
+from tests.simulator.sefaz import PATHS, SOAP_12, TreasuryReply, envelope, question, read
 
 T = TypeVar("T")
 
-NOW = datetime.now(UTC)  # TLS knows no other clock
+NOW = datetime.now(UTC)  # TLS uses the real clock
 PATH = f"/sefaz{PATHS['SP']}"
 PATIENCE_SECONDS = 20
 
@@ -47,8 +47,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 @pytest.fixture(scope="module")
-def strange(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Those of another authority of the same name."""
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Certificates of another authority with the same name."""
     return certificates_in(tmp_path_factory.mktemp("strange"), NOW)
 
 
@@ -68,20 +68,20 @@ def client_context(made: Certificates, client: Path | None) -> ssl.SSLContext:
 
 
 def an_app(*, never_seconds: float) -> ASGIApp:
-    """What `balcao simulator` serves there."""
+    """Return the application that `balcao simulator` serves with TLS."""
     return create_server_app(never_seconds=never_seconds, providers=[sefaz.PROVIDER])
 
 
-def story(
+def with_listener(
     made: Certificates,
-    tell: Callable[[int], Awaitable[T]],
+    scenario: Callable[[int], Awaitable[T]],
     *,
     app: ASGIApp | None = None,
     limits: ListenerLimits | None = None,
 ) -> T:
-    """Tell something with a listener there, in bounded time."""
+    """Run a scenario with a listener, within a time limit."""
 
-    async def told() -> T:
+    async def run_scenario() -> T:
         async with (
             asyncio.timeout(PATIENCE_SECONDS),
             listening(
@@ -92,9 +92,9 @@ def story(
                 limits=limits,
             ) as port,
         ):
-            return await tell(port)
+            return await scenario(port)
 
-    return asyncio.run(told(), debug=True)
+    return asyncio.run(run_scenario(), debug=True)
 
 
 def http(made: Certificates, client: Path | None, port: int) -> httpx2.AsyncClient:
@@ -106,23 +106,23 @@ def http(made: Certificates, client: Path | None, port: int) -> httpx2.AsyncClie
     )
 
 
-def asked(
+def reply_to(
     made: Certificates, client: Path | None, cnpj: str = "90010001000100", **headers: str
-) -> Said:
-    async def tell(port: int) -> httpx2.Response:
+) -> TreasuryReply:
+    async def scenario(port: int) -> httpx2.Response:
         async with http(made, client, port) as client_:
             return await client_.post(
                 PATH, content=envelope(question("SP", "CNPJ", cnpj)), headers=SOAP_12 | headers
             )
 
-    return read(story(made, tell))
+    return read(with_listener(made, scenario))
 
 
 def test_an_authorised_requester(made: Certificates) -> None:
-    said = asked(made, made.client)
+    result = reply_to(made, made.client)
 
-    assert said.status == 111
-    assert said.entries[0]["xNome"] == "EMPRESA ATIVA FICTICIA LTDA"
+    assert result.status == 111
+    assert result.entries[0]["xNome"] == "EMPRESA ATIVA FICTICIA LTDA"
 
 
 @pytest.mark.parametrize(
@@ -130,56 +130,56 @@ def test_an_authorised_requester(made: Certificates) -> None:
     [("refused_client", 257), ("expired_client", 281), ("client_without_cnpj", 282)],
 )
 def test_requesters_that_are_refused(made: Certificates, client: str, status: int) -> None:
-    said = asked(made, getattr(made, client))
+    result = reply_to(made, getattr(made, client))
 
-    assert said.status == status
-    assert said.entries == []
+    assert result.status == status
+    assert result.entries == []
 
 
-def test_nobody_speaks_for_another(made: Certificates) -> None:
-    """The header of the listener counts, and not the client's."""
+def test_client_cannot_send_the_certificate_header(made: Certificates) -> None:
+    """The listener replaces the client's header."""
     certificate = pkcs12.load_pkcs12(made.client.read_bytes(), PASSWORD.encode()).cert
     assert certificate is not None
     good = base64.b64encode(certificate.certificate.public_bytes(Encoding.DER)).decode()
 
-    assert asked(made, made.refused_client, **{"X-SSL-Client-Cert": good}).status == 257
+    assert reply_to(made, made.refused_client, **{"X-SSL-Client-Cert": good}).status == 257
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_without_a_certificate_there_is_no_connection(
     made: Certificates, version: ssl.TLSVersion
 ) -> None:
-    async def tell(port: int) -> None:
+    async def scenario(port: int) -> None:
         context = client_context(made, None)
         context.minimum_version = context.maximum_version = version
         async with httpx2.AsyncClient(verify=context, trust_env=False) as client:
             with pytest.raises(httpx2.TransportError):
                 await client.post(f"https://127.0.0.1:{port}{PATH}", content=b"", headers=SOAP_12)
 
-    story(made, tell)
+    with_listener(made, scenario)
 
 
-def test_a_certificate_of_another_authority(made: Certificates, strange: Certificates) -> None:
-    async def tell(port: int) -> None:
-        async with http(made, strange.client, port) as client:
+def test_a_certificate_of_another_authority(made: Certificates, foreign: Certificates) -> None:
+    async def scenario(port: int) -> None:
+        async with http(made, foreign.client, port) as client:
             with pytest.raises(httpx2.TransportError):
                 await client.post(PATH, content=b"", headers=SOAP_12)
 
-    story(made, tell)
+    with_listener(made, scenario)
 
 
-def test_a_client_that_does_not_trust_the_server(made: Certificates, strange: Certificates) -> None:
-    async def tell(port: int) -> None:
-        async with http(strange, None, port) as client:
+def test_a_client_that_does_not_trust_the_server(made: Certificates, foreign: Certificates) -> None:
+    async def scenario(port: int) -> None:
+        async with http(foreign, None, port) as client:
             with pytest.raises(httpx2.ConnectError):
                 await client.post(PATH, content=b"", headers=SOAP_12)
 
-    story(made, tell)
+    with_listener(made, scenario)
 
 
 @pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1:DeprecationWarning")
 def test_old_versions_of_tls_are_refused(made: Certificates) -> None:
-    async def tell(port: int) -> None:
+    async def scenario(port: int) -> None:
         context = client_context(made, made.client)
         context.set_ciphers("DEFAULT:@SECLEVEL=0")
         context.minimum_version = ssl.TLSVersion.TLSv1_1
@@ -187,11 +187,11 @@ def test_old_versions_of_tls_are_refused(made: Certificates) -> None:
         with pytest.raises(OSError):  # noqa: PT011 - which one depends on who is faster
             await asyncio.open_connection("127.0.0.1", port, ssl=context)
 
-    story(made, tell)
+    with_listener(made, scenario)
 
 
-def test_plain_http_and_half_a_handshake_hold_up_nobody(made: Certificates) -> None:
-    async def tell(port: int) -> int:
+def test_plain_http_and_half_a_handshake_block_no_other_client(made: Certificates) -> None:
+    async def scenario(port: int) -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         with contextlib.suppress(ConnectionError):
@@ -204,11 +204,11 @@ def test_plain_http_and_half_a_handshake_hold_up_nobody(made: Certificates) -> N
             async with http(made, made.client, port) as client:
                 return (await client.get(PATH)).status_code
 
-    assert story(made, tell) == 405
+    assert with_listener(made, scenario) == 405
 
 
-def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificates) -> None:
-    async def tell(port: int) -> list[int]:
+def test_only_treasuries_are_served_and_connections_are_reused(made: Certificates) -> None:
+    async def scenario(port: int) -> list[int]:
         async with http(made, made.client, port) as client:
             assert (await client.get("/")).json()["providers"] == ["/sefaz"]
             found = [
@@ -221,11 +221,18 @@ def test_only_treasuries_are_here_and_a_connection_serves_again(made: Certificat
                 found.append((await client.post(PATH, content=body, headers=SOAP_12)).status_code)
             return found
 
-    assert story(made, tell, limits=ListenerLimits(requests=1)) == [404, 404, 405, 200, 200, 200]
+    assert with_listener(made, scenario, limits=ListenerLimits(requests=1)) == [
+        404,
+        404,
+        405,
+        200,
+        200,
+        200,
+    ]
 
 
 def test_misbehaviour(made: Certificates) -> None:
-    async def tell(port: int) -> None:
+    async def scenario(port: int) -> None:
         async with http(made, made.client, port) as client:
             cut = envelope(question("SP", "CNPJ", "90020010000181"))
             with pytest.raises(httpx2.RemoteProtocolError):
@@ -234,26 +241,26 @@ def test_misbehaviour(made: Certificates) -> None:
             with pytest.raises(httpx2.ReadTimeout):
                 await client.post(PATH, content=never, headers=SOAP_12, timeout=0.2)
             reply = await client.post(PATH, content=never, headers=SOAP_12)
-            assert reply.status_code == 500  # never ends after a second here
+            assert reply.status_code == 500  # "never answers" lasts a second here
 
-    story(made, tell)
+    with_listener(made, scenario)
 
 
-def test_who_leaves_while_waiting_is_noticed(made: Certificates) -> None:
-    async def tell(port: int) -> None:
+def test_disconnect_frees_the_slot(made: Certificates) -> None:
+    async def scenario(port: int) -> None:
         async with http(made, made.client, port) as client:
             never = envelope(question("SP", "CNPJ", "90020002000135"))
             with pytest.raises(httpx2.ReadTimeout):
                 await client.post(PATH, content=never, headers=SOAP_12, timeout=0.2)
-        async with http(made, made.client, port) as client:  # there is one place only
+        async with http(made, made.client, port) as client:  # only one request at a time
             assert (await client.get(PATH)).status_code == 405
 
     app = an_app(never_seconds=3600)
-    story(made, tell, app=app, limits=ListenerLimits(requests=1))
+    with_listener(made, scenario, app=app, limits=ListenerLimits(requests=1))
 
 
-def test_the_end_waits_for_nobody(made: Certificates) -> None:
-    async def told() -> None:
+def test_shutdown_does_not_wait(made: Certificates) -> None:
+    async def run_scenario() -> None:
         begun = asyncio.Event()
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -272,23 +279,23 @@ def test_the_end_waits_for_nobody(made: Certificates) -> None:
                 await waiting
             await client.aclose()
 
-    asyncio.run(told(), debug=True)
+    asyncio.run(run_scenario(), debug=True)
 
 
-def answered(made: Certificates, sent: bytes) -> Callable[[int], Awaitable[bytes]]:
-    """What comes back, byte for byte, until the connection is closed."""
+def raw_reply(made: Certificates, sent: bytes) -> Callable[[int], Awaitable[bytes]]:
+    """Return a scenario that sends bytes and returns the raw reply."""
 
-    async def tell(port: int) -> bytes:
+    async def scenario(port: int) -> bytes:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", port, ssl=client_context(made, made.client)
         )
         writer.write(sent)
-        said = await reader.read()
+        result = await reader.read()
         writer.close()
         await writer.wait_closed()
-        return said
+        return result
 
-    return tell
+    return scenario
 
 
 @pytest.mark.parametrize(
@@ -301,21 +308,21 @@ def answered(made: Certificates, sent: bytes) -> Callable[[int], Awaitable[bytes
         (b"GET /sefaz/ HTTP/1.0\r\n\r\n", 404),
     ],
 )
-def test_what_is_too_much_or_no_http(made: Certificates, sent: bytes, status: int) -> None:
-    assert story(made, answered(made, sent)).startswith(b"HTTP/1.1 %d " % status)
+def test_too_large_or_invalid_http(made: Certificates, sent: bytes, status: int) -> None:
+    assert with_listener(made, raw_reply(made, sent)).startswith(b"HTTP/1.1 %d " % status)
 
 
-def test_whoever_says_nothing_is_left(made: Certificates) -> None:
+def test_silent_client_is_disconnected(made: Certificates) -> None:
     sent = b"POST /sefaz/ HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n"
     limits = ListenerLimits(request_seconds=0.2)
-    assert story(made, answered(made, sent), limits=limits) == b""
+    assert with_listener(made, raw_reply(made, sent), limits=limits) == b""
 
 
-# The service itself, on its own connections.
+# The service's own client.
 
 
-async def hold(port: int, tls: ssl.SSLContext) -> HttpReply | SourceError:
-    """Ask twice through `Upstream`; what came of it the second time."""
+async def run(port: int, tls: ssl.SSLContext) -> HttpReply | SourceError:
+    """Ask twice through `Upstream`, and return the second result."""
     upstream = Upstream(
         "sefaz",
         f"https://127.0.0.1:{port}",
@@ -329,33 +336,31 @@ async def hold(port: int, tls: ssl.SSLContext) -> HttpReply | SourceError:
         reply = yield HttpRequest("POST", PATH, headers=SOAP_12, body=body)
         return reply
 
-    said: HttpReply | SourceError | None = None
+    result: HttpReply | SourceError | None = None
     for _ in range(2):
         try:
-            said = await upstream.hold(asking())
+            result = await upstream.run(asking())
         except SourceError as error:
-            said = error
+            result = error
     await upstream.close()
-    assert said is not None
-    return said
+    assert result is not None
+    return result
 
 
 def test_the_service_asks_with_its_certificate(made: Certificates) -> None:
     context = client_context(made, made.client)
-    said = story(made, lambda port: hold(port, context))
+    result = with_listener(made, lambda port: run(port, context))
 
-    assert isinstance(said, HttpReply)
-    assert said.status == 200
-    assert b"EMPRESA ATIVA FICTICIA LTDA" in said.body
+    assert isinstance(result, HttpReply)
+    assert result.status == 200
+    assert b"EMPRESA ATIVA FICTICIA LTDA" in result.body
 
 
-def test_the_service_says_that_it_does_not_trust_a_server(
-    made: Certificates, strange: Certificates
-) -> None:
-    said = story(made, lambda port: hold(port, client_context(strange, None)))
+def test_untrusted_server_is_reported(made: Certificates, foreign: Certificates) -> None:
+    result = with_listener(made, lambda port: run(port, client_context(foreign, None)))
 
-    assert isinstance(said, SourceUnavailable)
-    assert "o certificado do servidor não confere" in said.detail
+    assert isinstance(result, SourceUnavailable)
+    assert "o certificado do servidor não confere" in result.detail
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -364,7 +369,7 @@ def test_the_service_without_a_certificate_fails(
 ) -> None:
     context = client_context(made, None)
     context.minimum_version = context.maximum_version = version
-    said = story(made, lambda port: hold(port, context))
+    result = with_listener(made, lambda port: run(port, context))
 
-    assert isinstance(said, SourceError)
-    assert said.detail.startswith(("sefaz: sem conexão", "sefaz: conversa interrompida"))
+    assert isinstance(result, SourceError)
+    assert result.detail.startswith(("sefaz: sem conexão", "sefaz: conversa interrompida"))

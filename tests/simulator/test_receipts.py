@@ -1,4 +1,4 @@
-"""Receipts are real files, harmless ones, and say that they are fictitious."""
+"""Receipts are valid and harmless files, marked as fictitious."""
 
 import hashlib
 import io
@@ -45,7 +45,7 @@ def test_a_pdf_of_one_page_with_the_mark(certificate: FederalFiction | StateFict
 
 
 @pytest.mark.parametrize("certificate", ALL)
-def test_nothing_in_it_runs_or_hides(certificate: FederalFiction | StateFiction) -> None:
+def test_no_scripts_or_attachments(certificate: FederalFiction | StateFiction) -> None:
     with pikepdf.open(io.BytesIO(pdf(certificate))) as document:
         assert not document.check_pdf_syntax()
         assert not document.attachments
@@ -55,7 +55,7 @@ def test_nothing_in_it_runs_or_hides(certificate: FederalFiction | StateFiction)
                 assert not {"/AA", "/JS", "/OpenAction", "/Launch", "/EF"} & set(each.keys())
 
 
-def test_what_a_federal_one_says() -> None:
+def test_content_of_a_federal_receipt() -> None:
     lines = text_of(pdf(FEDERAL)).splitlines()
 
     assert "CERTIDÃO NEGATIVA DE DÉBITOS RELATIVOS AOS TRIBUTOS" in " ".join(lines)
@@ -72,7 +72,7 @@ def test_what_a_federal_one_says() -> None:
     assert "Nome: PRODUTORA DA FICCAO PAULISTA" in person
 
 
-def test_what_a_state_one_says() -> None:
+def test_content_of_a_state_receipt() -> None:
     lines = text_of(pdf(STATE)).splitlines()
 
     assert "FAZENDA ESTADUAL FICTÍCIA (SP)" in lines
@@ -108,14 +108,14 @@ def test_html_fetches_and_runs_nothing(certificate: FederalFiction | StateFictio
         assert bad not in page.lower()
 
 
-def test_impossible_says_why() -> None:
+def test_impossible_has_a_reason() -> None:
     page = html(federal_certificate_of("90010004000143", TODAY)).decode()
 
     assert "são insuficientes para emitir a certidão pela Internet" in page
     assert "90.010.004/0001-43" in page
 
 
-def test_the_bad_ones_are_promised() -> None:
+def test_bad_receipts_are_documented() -> None:
     assert list(BAD_RECEIPTS.values()) == list(BadReceipt)
     for document in BAD_RECEIPTS:
         found = federal_certificate_of(document, TODAY)
@@ -133,16 +133,16 @@ def bad(kind: BadReceipt) -> bytes:
     return content
 
 
-def test_one_runs_a_script() -> None:
+def test_bad_receipt_with_a_script() -> None:
     with pikepdf.open(io.BytesIO(bad(BadReceipt.SCRIPT))) as document:
         assert document.Root.OpenAction.S == "/JavaScript"
 
 
-def test_one_has_a_file_in_it() -> None:
+def test_bad_receipt_with_an_attachment() -> None:
     with pikepdf.open(io.BytesIO(bad(BadReceipt.ATTACHMENT))) as document:
         assert list(document.attachments) == ["ficticio.txt"]
 
 
-def test_one_only_claims_to_be_a_pdf() -> None:
+def test_bad_receipt_that_is_no_pdf() -> None:
     with pytest.raises(pikepdf.PdfError):
         pikepdf.open(io.BytesIO(bad(BadReceipt.IMPOSTOR)))

@@ -8,9 +8,9 @@ import pytest
 from balcao.core.federation import IBGE_CODES, UFS
 from balcao.fiction import establishment_of
 from balcao.fiction.records import RegistrationFiction
-from balcao.providers.sefaz.simulator import writing
-from balcao.providers.sefaz.simulator.holder import Taxpayer
-from balcao.providers.sefaz.simulator.reading import CadastroQuestion
+from balcao.providers.sefaz.simulator import response_writer
+from balcao.providers.sefaz.simulator.request_reader import CadastroRequest
+from balcao.providers.sefaz.simulator.taxpayers import Taxpayer
 from balcao.providers.sefaz.simulator.treasuries import TREASURIES
 from tests.sefaz.addresses import ADDRESSES
 from tests.simulator.sefaz import (
@@ -45,11 +45,11 @@ def test_the_regime(cnpj: str, regime: str) -> None:
 
 
 def test_rural_producers_are_asked_for_by_cpf() -> None:
-    said = ask("MG", "CPF", "90010000291")
-    (entry,) = said.entries
+    result = ask("MG", "CPF", "90010000291")
+    (entry,) = result.entries
 
-    assert said.status == 111
-    assert said["CPF"] == entry["CPF"] == "90010000291"
+    assert result.status == 111
+    assert result["CPF"] == entry["CPF"] == "90010000291"
     assert entry["xNome"] == "PRODUTOR DA FICCAO MINEIRO"
     assert entry["xRegApur"] == "PRODUTOR RURAL"
     assert entry["cSit"] == "1"
@@ -75,13 +75,13 @@ def test_rural_producers_are_asked_for_by_cpf() -> None:
         ("PE", "CPF", "90010000101", 262),
     ],
 )
-def test_what_is_not_there_or_not_answered(uf: str, kind: str, argument: str, status: int) -> None:
-    said = ask(uf, kind, argument)
+def test_absent_or_unsupported(uf: str, kind: str, argument: str, status: int) -> None:
+    result = ask(uf, kind, argument)
 
-    assert said.status == status
-    assert (said["xMotivo"] or "").startswith("Rejeicao: ")
-    assert said[kind] == argument
-    assert said.entries == []
+    assert result.status == status
+    assert (result["xMotivo"] or "").startswith("Rejeicao: ")
+    assert result[kind] == argument
+    assert result.entries == []
 
 
 def test_a_cnpj_with_letters_and_a_cpf_without_its_zeros() -> None:
@@ -89,14 +89,14 @@ def test_a_cnpj_with_letters_and_a_cpf_without_its_zeros() -> None:
     assert ask("SP", "CPF", "191").status == 264  # 000.000.001-91
 
 
-def test_whoever_has_more_registrations_in_one_state() -> None:
+def test_several_registrations_in_one_state() -> None:
     one = RegistrationFiction("110042490114", "SP", True, 1, 1, date(2020, 1, 2), None)
     other = RegistrationFiction("110042490115", "SP", False, 1, 1, date(2021, 1, 2), None)
     holder = Taxpayer("CNPJ", "90010001000100", 259, "A" * 80, "", "", "", "", (one, other))
-    voice = writing.TreasuryVoice(
-        TREASURIES[PATHS["SP"]], CadastroQuestion("SP", "CNPJ", "90010001000100"), NOW
+    replies = response_writer.TreasuryReplies(
+        TREASURIES[PATHS["SP"]], CadastroRequest("SP", "CNPJ", "90010001000100"), NOW
     )
-    reply = voice.tells(holder)
+    reply = replies.registrations_reply(holder)
 
     assert b"<cStat>112</cStat>" in reply.body
     assert reply.body.count(b"<infCad>") == 2
@@ -104,14 +104,14 @@ def test_whoever_has_more_registrations_in_one_state() -> None:
     assert b"<ender>" not in reply.body
 
 
-def test_whoever_is_registered_here_and_is_somewhere_else() -> None:
+def test_registered_here_and_located_elsewhere() -> None:
     elsewhere = establishment_of("90010002000154").address  # Manaus
     registration = RegistrationFiction("001", "MG", True, 4, 1, date(2020, 1, 2), elsewhere)
     holder = Taxpayer("CNPJ", "90010002000154", 259, "A", "", "", "", "", (registration,))
-    voice = writing.TreasuryVoice(
-        TREASURIES[PATHS["MG"]], CadastroQuestion("MG", "CNPJ", "90010002000154"), NOW
+    replies = response_writer.TreasuryReplies(
+        TREASURIES[PATHS["MG"]], CadastroRequest("MG", "CNPJ", "90010002000154"), NOW
     )
-    body = voice.tells(holder).body
+    body = replies.registrations_reply(holder).body
 
     assert b"<UF>MG</UF><CNPJ>" in body
     assert b"<UF>AM</UF><cSit>" in body
@@ -131,9 +131,9 @@ def test_paths_are_the_published_ones() -> None:
     ],
 )
 def test_a_state_that_is_asked_for_another(path: str, uf: str, owner: str) -> None:
-    said = read(send(path, envelope(question(uf, "CNPJ", "90010001000100"))))
+    result = read(send(path, envelope(question(uf, "CNPJ", "90010001000100"))))
 
-    assert (said.status, said["UF"], said["cUF"]) == (265, uf, owner)
+    assert (result.status, result["UF"], result["cUF"]) == (265, uf, owner)
 
 
 def test_wrappers_differ() -> None:
@@ -149,12 +149,12 @@ def test_wrappers_differ() -> None:
     }
 
 
-def test_one_state_escapes_its_answer() -> None:
+def test_state_with_escaped_replies() -> None:
     assert "&lt;retConsCad" in ask_raw("MS", "CNPJ", "90020008000102").text
     assert ask("MS", "CNPJ", "90020008000102").status == 111
 
 
-def test_one_state_wants_one_more_wrapper() -> None:
+def test_state_with_a_required_wrapper() -> None:
     message = question("MT", "CNPJ", "90020008000102")
 
     for wrapper in ("consultaCadastro", "nfeDadosMsg"):
@@ -164,19 +164,19 @@ def test_one_state_wants_one_more_wrapper() -> None:
     assert fault_of(send(PATHS["SP"], in_sp)) == "soap:Sender"
 
 
-def test_one_state_wants_a_header() -> None:
+def test_state_with_a_required_header() -> None:
     message = envelope(question("PE", "CNPJ", "90020008000102"))
 
     assert fault_of(send(PATHS["PE"], message)) == "soap:Sender"
     assert ask("PE", "CNPJ", "90020008000102").status == 111
 
 
-def test_one_state_tells_no_offset_and_one_no_address() -> None:
+def test_states_without_offset_or_address() -> None:
     times = {uf: ask(uf, "CNPJ", "90010004000143")["dhCons"] or "" for uf in PATHS}
     naive = [uf for uf, text in times.items() if datetime.fromisoformat(text).tzinfo is None]
     assert naive == ["BA"]
 
-    # It is registered everywhere, and three states are promised to fail.
+    # the company is registered in every UF, and three UFs fail for it
     found = {
         uf: ask(uf, "CNPJ", "90020008000102").entries[0]
         for uf in PATHS
@@ -187,7 +187,7 @@ def test_one_state_tells_no_offset_and_one_no_address() -> None:
     assert found["PB"]["dUltSit"] == "2015-03-02"
 
 
-def test_addresses_and_methods_that_are_not_theirs() -> None:
+def test_unknown_paths_and_methods() -> None:
     body = envelope(question("SP", "CNPJ", "90010001000100"))
 
     assert send("/ws/other.asmx", body).status_code == 404
@@ -202,9 +202,9 @@ def test_no_prefix_is_used_in_answers() -> None:
         assert element.prefix is None
 
 
-def test_every_state_answers_where_it_should() -> None:
+def test_every_state_answers_at_its_path() -> None:
     for uf, path in PATHS.items():
-        said = ask(uf, "CNPJ", "90010004000143")
-        assert (said.status, said["UF"], said["cUF"]) == (259, uf, IBGE_CODES[uf])
+        result = ask(uf, "CNPJ", "90010004000143")
+        assert (result.status, result["UF"], result["cUF"]) == (259, uf, IBGE_CODES[uf])
         assert path in TREASURIES
     assert set(PATHS) == set(UFS) - {"MA"}

@@ -1,4 +1,4 @@
-"""The fictitious certificates of the treasuries' clients, and what is read from them."""
+"""The fictitious certificates of the treasuries' clients, and their checks."""
 
 import stat
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return certificates_in(tmp_path_factory.mktemp("certificates"), NOW)
 
 
-def test_certificates_are_made_once_and_for_nobody_else(tmp_path: Path) -> None:
+def test_certificates_are_created_once_and_private(tmp_path: Path) -> None:
     folder = tmp_path / "a" / "b"
     first = certificates_in(folder, NOW).authority.read_bytes()
 
@@ -45,7 +45,7 @@ def test_certificates_are_made_once_and_for_nobody_else(tmp_path: Path) -> None:
     assert certificates_in(folder, NOW + timedelta(days=350)).authority.read_bytes() != third
 
 
-def test_certificates_say_that_they_are_fictitious(made: Certificates) -> None:
+def test_certificates_are_marked_as_fictitious(made: Certificates) -> None:
     for path in (made.client, made.refused_client, made.expired_client, made.client_without_cnpj):
         found = pkcs12.load_pkcs12(path.read_bytes(), PASSWORD.encode())
         assert found.cert is not None
@@ -55,7 +55,7 @@ def test_certificates_say_that_they_are_fictitious(made: Certificates) -> None:
     assert "FICTICIA" in authority.subject.rfc4514_string()
 
 
-def test_the_cnpj_is_where_the_brazilian_authorities_write_it(made: Certificates) -> None:
+def test_cnpj_is_in_the_field_of_icp_brasil(made: Certificates) -> None:
     found = pkcs12.load_pkcs12(made.client.read_bytes(), PASSWORD.encode())
     assert found.cert is not None
     certificate = found.cert.certificate
@@ -66,6 +66,6 @@ def test_the_cnpj_is_where_the_brazilian_authorities_write_it(made: Certificates
     assert name.value == b"\x13\x0e90010001000100"
 
 
-def test_without_a_certificate_everybody_is_authorised() -> None:
+def test_without_a_certificate_every_requester_is_authorised() -> None:
     assert certificate_problem(None, NOW) is None
     assert is_authorised(None)

@@ -1,4 +1,4 @@
-"""What a treasury refuses to read, and how it fails when it is promised to."""
+"""Messages that a treasury rejects, and its injected faults."""
 
 from collections.abc import Callable
 
@@ -63,24 +63,24 @@ def in_sp(message: str) -> bytes:
     ],
 )
 def test_messages_that_break_a_rule(message: str, status: int) -> None:
-    said = read(send(PATHS["SP"], in_sp(message)))
+    result = read(send(PATHS["SP"], in_sp(message)))
 
-    assert said.status == status
-    assert (said["UF"], said["cUF"]) == ("SP", "35")
-    assert said.entries == []
+    assert result.status == status
+    assert (result["UF"], result["cUF"]) == ("SP", "35")
+    assert result.entries == []
 
 
-def test_what_can_be_made_out_is_echoed() -> None:
-    said = read(send(SVRS, in_sp(f" {question('SC', 'CNPJ', '90010001000100')}")))
-    assert (said.status, said["UF"], said["CNPJ"], said["cUF"]) == (
+def test_readable_content_is_echoed() -> None:
+    result = read(send(SVRS, in_sp(f" {question('SC', 'CNPJ', '90010001000100')}")))
+    assert (result.status, result["UF"], result["CNPJ"], result["cUF"]) == (
         588,
         "SC",
         "90010001000100",
         "42",
     )
 
-    said = read(send(SVRS, in_sp(f" {question('XX', 'CNPJ', '1')}")))
-    assert (said.status, said["UF"], said["CNPJ"], said["cUF"]) == (588, "RS", None, "43")
+    result = read(send(SVRS, in_sp(f" {question('XX', 'CNPJ', '1')}")))
+    assert (result.status, result["UF"], result["CNPJ"], result["cUF"]) == (588, "RS", None, "43")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_another_charset_in_the_header() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"<", b"{}", in_sp(GOOD)[:-1], in_sp(GOOD + "&nada;")])
-def test_what_is_no_xml(body: bytes) -> None:
+def test_invalid_xml(body: bytes) -> None:
     assert read(send(PATHS["SP"], body)).status == 243
 
 
@@ -136,11 +136,11 @@ def test_another_content_type(content_type: str) -> None:
         (in_sp(GOOD).replace(b"<soap:Env", b"<!DOCTYPE a><soap:Env", 1), "soap:Sender"),
     ],
 )
-def test_what_is_no_soap_is_a_fault(body: bytes, code: str) -> None:
+def test_invalid_soap_is_a_fault(body: bytes, code: str) -> None:
     assert fault_of(send(PATHS["SP"], body)) == code
 
 
-def test_entities_lead_nowhere() -> None:
+def test_entities_are_not_resolved() -> None:
     bomb = b'<!DOCTYPE a [<!ENTITY b "bbbbbbbb"><!ENTITY c SYSTEM "file:///etc/hostname">]>'
     body = in_sp(GOOD.replace("CONS-CAD", "&b;&c;")).replace(b"?><", b"?>" + bomb + b"<", 1)
 
@@ -172,14 +172,16 @@ def test_some_states_fail() -> None:
     assert {status for uf, status in found.items() if uf not in ("BA", "MG", "RS")} == {111}
 
 
-def test_incomplete_where_there_is_nothing_to_leave_out() -> None:
+def test_incomplete_without_registrations() -> None:
     elsewhere = read(ask_raw("MG", "CNPJ", "90020009000157"))
     assert elsewhere.entries == []
     assert elsewhere["cStat"] is None
 
 
-def test_a_certificate_that_nobody_can_read() -> None:
-    """On the plain port anybody may send the header; the TLS port writes its own."""
+def test_unreadable_certificate() -> None:
+    """On the plain port any client may send the header; the TLS port replaces it."""
     for header in ("x", "!!", "YWJj"):
-        said = read(send(PATHS["SP"], in_sp(GOOD), headers=SOAP_12 | {"x-ssl-client-cert": header}))
-        assert said.status == 280
+        result = read(
+            send(PATHS["SP"], in_sp(GOOD), headers=SOAP_12 | {"x-ssl-client-cert": header})
+        )
+        assert result.status == 280

@@ -1,6 +1,6 @@
-"""The simulator's schema takes and refuses questions as it should, and its answers fit theirs.
+"""The simulator's request schema is correct, and its replies are valid.
 
-What `accepts` says, the official schemas say too, where they are at hand.
+`accepts` compares our verdicts with those of the official schemas, if these are available.
 """
 
 import re
@@ -92,7 +92,7 @@ GOOD = question("SP", "CNPJ", "90010001000100")
         f'<ConsCad xmlns="{NFE}" versao="2.00"/>',
     ],
 )
-def test_what_is_no_question(message: str) -> None:
+def test_invalid_requests(message: str) -> None:
     assert not accepts(QUESTION, message)
 
 
@@ -106,7 +106,7 @@ def test_what_is_no_question(message: str) -> None:
         GOOD.replace("<", "<n:").replace("<n:/", "</n:").replace("xmlns=", "xmlns:n="),
     ],
 )
-def test_what_a_schema_forgives(message: str) -> None:
+def test_accepted_variations(message: str) -> None:
     assert accepts(QUESTION, message)
 
 
@@ -142,7 +142,7 @@ def test_anything(fields: list[tuple[str, str]], version: str, begins_well: bool
 
 
 def _is_a_question(fields: list[tuple[str, str]], version: str) -> bool:
-    """The same rules without a schema."""
+    """Check the rules without a schema."""
     match fields:
         case [("xServ", "CONS-CAD"), ("UF", uf), (kind, argument)] if kind in ARGUMENTS:
             argued = re.fullmatch(ARGUMENTS[kind], argument)
@@ -159,15 +159,15 @@ EVERY_CNPJ = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(EVERY_CNPJ)
-def test_answers_about_anybody_are_valid_and_those_of_the_fiction(cnpj: str) -> None:
+def test_replies_about_companies_are_valid(cnpj: str) -> None:
     app = an_app()
     registrations = registrations_of(cnpj)
     for uf in {each.uf for each in registrations} | {"SP"}:
         if uf not in PATHS:
             continue
-        said = ask(uf, "CNPJ", cnpj, app)  # and is held against the schemas
+        result = ask(uf, "CNPJ", cnpj, app)  # also validates the reply
         expected = [(each.number, str(int(each.active))) for each in registrations if each.uf == uf]
-        assert [(entry["IE"], entry["cSit"]) for entry in said.entries] == expected
+        assert [(entry["IE"], entry["cSit"]) for entry in result.entries] == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -177,8 +177,8 @@ def test_answers_about_people_are_valid(number: int) -> None:
     cpf = _cpf(number)
     for uf in {each.uf for each in registrations_of_person(cpf)} | {"SP"}:
         if uf in PATHS:
-            said = ask(uf, "CPF", cpf, app)
-            assert said.status in ((262,) if uf in ("AM", "PE") else (111, 112, 263, 264))
+            result = ask(uf, "CPF", cpf, app)
+            assert result.status in ((262,) if uf in ("AM", "PE") else (111, 112, 263, 264))
 
 
 def _cpf(number: int) -> str:
@@ -190,7 +190,7 @@ def _cpf(number: int) -> str:
 
 
 @pytest.mark.parametrize("uf", PATHS)
-def test_every_state_s_manner_is_valid(uf: str) -> None:
+def test_quirks_are_valid(uf: str) -> None:
     for cnpj in ("90020008000102", "90010004000143", "90020001000190", "90010001000101"):
         reply = ask_raw(uf, "CNPJ", cnpj)
         if reply.status_code == 200:

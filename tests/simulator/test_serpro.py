@@ -12,13 +12,13 @@ PATH = "/serpro/consulta-cnpj-df/v2"
 
 def test_a_token_is_given_for_basic_credentials_and_a_form() -> None:
     reply = post("/serpro/token", data=FORM, auth=("key", "secret"))
-    said = reply.json()
+    result = reply.json()
 
     assert reply.status_code == 200
-    assert said["token_type"] == "Bearer"
-    assert said["expires_in"] == 3600
-    assert said["scope"] == "am_application_scope default"
-    assert said["access_token"]
+    assert result["token_type"] == "Bearer"
+    assert result["expires_in"] == 3600
+    assert result["scope"] == "am_application_scope default"
+    assert result["access_token"]
 
 
 def test_without_the_form_s_content_type_there_is_no_token() -> None:
@@ -63,14 +63,14 @@ def test_any_process_takes_a_token_of_another() -> None:
 @pytest.mark.parametrize(
     "authorization", ["", "Bearer x", "Bearer !!!", "Basic a2V5OnNlY3JldA==", "Bearer "]
 )
-def test_without_a_token_of_theirs_nothing_is_said(authorization: str) -> None:
+def test_requests_require_a_token(authorization: str) -> None:
     reply = get(f"{PATH}/qsa/90010001000100", headers={"authorization": authorization})
 
     assert reply.status_code == 401
     assert reply.json()["fault"]["code"] == 900901
 
 
-def test_a_token_that_was_changed_is_not_theirs() -> None:
+def test_modified_token_is_rejected() -> None:
     token = serpro_token()["authorization"]
     changed = token[:-1] + ("A" if token[-1] != "A" else "B")
 

@@ -32,14 +32,14 @@ def ask(document: str, app: ASGIApp | None = None, **more: Any) -> httpx2.Respon
 
 def test_found() -> None:
     reply = ask("90010001000100")
-    said = reply.json()
+    result = reply.json()
     found = federal_certificate_of("90010001000100", TODAY)
 
     assert reply.status_code == 200
-    assert said["Status"] == 1
-    assert said["Mensagem"]
-    assert "Chave" not in said
-    assert list(said["Certidao"]) == [
+    assert result["Status"] == 1
+    assert result["Mensagem"]
+    assert "Chave" not in result
+    assert list(result["Certidao"]) == [
         "TipoContribuinte",
         "ContribuinteCertidao",
         "TipoCertidao",
@@ -47,12 +47,12 @@ def test_found() -> None:
         "DataEmissao",
         "DataValidade",
     ]
-    assert said["Certidao"]["TipoContribuinte"] == 1
-    assert said["Certidao"]["ContribuinteCertidao"] == "90010001000100"
-    assert said["Certidao"]["TipoCertidao"] == 1
-    assert said["Certidao"]["CodigoControle"] == found.code
-    assert said["Certidao"]["DataEmissao"][:10] == "2026-08-19"
-    assert said["Certidao"]["DataValidade"][:10] == "2027-02-15"
+    assert result["Certidao"]["TipoContribuinte"] == 1
+    assert result["Certidao"]["ContribuinteCertidao"] == "90010001000100"
+    assert result["Certidao"]["TipoCertidao"] == 1
+    assert result["Certidao"]["CodigoControle"] == found.code
+    assert result["Certidao"]["DataEmissao"][:10] == "2026-08-19"
+    assert result["Certidao"]["DataValidade"][:10] == "2027-02-15"
 
 
 @pytest.mark.parametrize(
@@ -76,30 +76,30 @@ def test_found() -> None:
 )
 def test_rows(document: str, http_status: int, status: int, kind: int | None) -> None:
     reply = ask(document)
-    said = reply.json()
+    result = reply.json()
 
-    assert (reply.status_code, said["Status"]) == (http_status, status)
-    assert said["Mensagem"]
-    assert (said["Certidao"]["TipoCertidao"] if "Certidao" in said else None) == kind
+    assert (reply.status_code, result["Status"]) == (http_status, status)
+    assert result["Mensagem"]
+    assert (result["Certidao"]["TipoCertidao"] if "Certidao" in result else None) == kind
 
 
 def test_validities() -> None:
     def validity(document: str) -> str:
         return str(ask(document).json()["Certidao"]["DataValidade"][:10])
 
-    assert validity("90010008000121") == "2026-08-30"  # they tell of no extension
+    assert validity("90010008000121") == "2026-08-30"  # replies have no extended validity
     assert validity("90010009000176") == "2026-08-21"
     assert validity("90010010000109") == "2026-08-20"
     assert ask("90010006000132").json()["Certidao"]["CodigoControle"] == ""
 
 
 def test_a_branch_is_answered_with_the_head_office() -> None:
-    said = ask("90010007000268").json()
+    result = ask("90010007000268").json()
 
-    assert said["Certidao"]["ContribuinteCertidao"] == "90010007000187"
+    assert result["Certidao"]["ContribuinteCertidao"] == "90010007000187"
 
 
-def test_one_that_is_issued_on_the_day() -> None:
+def test_certificate_issued_today() -> None:
     issued_on = federal_certificate_of("90010001000100", TODAY).issued_on
     assert issued_on is not None
     that_day = datetime(issued_on.year, issued_on.month, issued_on.day, 15, tzinfo=UTC)
@@ -119,10 +119,10 @@ BODY: dict[str, object] = {
 def test_both_forms_of_dates() -> None:
     forms = set()
     for n in range(1, 60):
-        said = ask(full_cnpj(f"9006{n:04d}", "0001")).json()["Certidao"]
+        result = ask(full_cnpj(f"9006{n:04d}", "0001")).json()["Certidao"]
         for name in ("DataEmissao", "DataValidade"):
-            datetime.fromisoformat(said[name])
-            forms.add((name, len(said[name])))
+            datetime.fromisoformat(result[name])
+            forms.add((name, len(result[name])))
 
     assert forms == {("DataEmissao", 10), ("DataEmissao", 19)} | {
         ("DataValidade", 10),
@@ -130,22 +130,22 @@ def test_both_forms_of_dates() -> None:
     }
 
 
-def test_the_pdf_only_when_it_is_asked_for() -> None:
+def test_pdf_only_on_request() -> None:
     assert "DocumentoPdf" not in ask("90010001000100", GerarCertidaoPdf=False).json()["Certidao"]
-    said = ask("90010001000100", GerarCertidaoPdf=True).json()["Certidao"]
+    result = ask("90010001000100", GerarCertidaoPdf=True).json()["Certidao"]
 
-    written = text_of(base64.b64decode(said["DocumentoPdf"], validate=True))
-    assert said["CodigoControle"] in written
+    written = text_of(base64.b64decode(result["DocumentoPdf"], validate=True))
+    assert result["CodigoControle"] in written
     assert "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL" in written
-    # Where the certificate is no PDF there is none.
+    # a receipt in another format is omitted
     assert "DocumentoPdf" not in ask("90010011000145", GerarCertidaoPdf=True).json()["Certidao"]
 
 
 def test_two_spellings_of_one_field() -> None:
-    said = ask("90060001000114").json()["Certidao"]
+    result = ask("90060001000114").json()["Certidao"]
 
-    assert said["TipoCertidão"] == 1
-    assert "TipoCertidao" not in said
+    assert result["TipoCertidão"] == 1
+    assert "TipoCertidao" not in result
 
 
 def test_processing_twice_and_then_issued() -> None:
@@ -164,12 +164,12 @@ def test_processing_twice_and_then_issued() -> None:
     assert (third.status_code, third.json()["Status"]) == (200, 2)
     assert third.json()["Certidao"]["DataEmissao"][:10] == "2026-08-20"
     assert third.json()["Certidao"]["DocumentoPdf"]
-    # The key has done its work.
+    # the key is used up
     again = ask("90050001000133", app, Chave=key)
     assert (again.status_code, again.json()["Status"]) == (400, 14)
 
 
-def test_each_call_without_a_key_begins_anew() -> None:
+def test_call_without_a_key_starts_again() -> None:
     app = an_app()
     keys = [ask("90050001000133", app).json()["Chave"] for _ in range(4)]
 
@@ -190,10 +190,10 @@ def test_a_key_is_of_its_document() -> None:
 
 def test_keys_are_not_remembered_without_end() -> None:
     from balcao.providers.serpro.simulator.cnd import ConsultaCnd
-    from balcao.providers.simulation.staging import Stage
+    from balcao.providers.simulation.faults import FaultInjector
 
     service = ConsultaCnd(
-        Stage(delay_seconds=0, never_seconds=0, slow_seconds=0), clock=lambda: NOW
+        FaultInjector(delay_seconds=0, never_seconds=0, slow_seconds=0), clock=lambda: NOW
     )
     for _ in range(KEYS_MAX + 10):
         service._good("90050001000133", key=None, with_pdf=False)
@@ -241,13 +241,13 @@ def test_parameter_errors(change: dict[str, object], status: int) -> None:
     assert reply.json()["Mensagem"]
 
 
-def test_bodies_nobody_can_read() -> None:
+def test_unreadable_bodies() -> None:
     for content in (b"", b"{", b"[]", b"\xff"):
         reply = post(PATH, content=content, headers=serpro_token())
         assert (reply.status_code, reply.json()["Status"]) == (400, 15)
 
 
-def test_rural_properties_are_not_known() -> None:
+def test_rural_properties_are_unknown() -> None:
     reply = post(
         PATH,
         json={**BODY, "TipoContribuinte": 3, "ContribuinteConsulta": "12345678",

@@ -1,4 +1,4 @@
-"""The sandbox's own way to the simulator says what the application says, word for word."""
+"""The sandbox's in-process transport replies exactly like the ASGI application."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from balcao.providers.simulation.app import simulated_providers
-from balcao.providers.simulation.exchange import ConnectionCut
+from balcao.providers.simulation.messages import ConnectionCut
 from balcao.providers.simulation.transport import SimulatorTransport
 from tests.simulator.world import CNPJA_KEY, NOW, an_app
 
@@ -21,9 +21,9 @@ def both_ways(**patience: float) -> tuple[httpx2.AsyncBaseTransport, httpx2.Asyn
 
 
 def asked(transport: httpx2.AsyncBaseTransport, method: str, path: str, **more: Any) -> object:
-    """Status, headers and body; the kind and words of an error."""
+    """Return status, headers and body, or type and message of an error."""
 
-    async def story() -> object:
+    async def scenario() -> object:
         async with httpx2.AsyncClient(transport=transport, base_url="http://simulator") as client:
             try:
                 reply = await client.request(method, path, **more)
@@ -31,7 +31,7 @@ def asked(transport: httpx2.AsyncBaseTransport, method: str, path: str, **more: 
                 return type(error), str(error)
             return reply.status_code, dict(reply.headers), reply.content
 
-    return asyncio.run(story())
+    return asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def asked(transport: httpx2.AsyncBaseTransport, method: str, path: str, **more: 
         ("GET", "/minha-receita/90020002000135", {}),  # never
         ("GET", "/minha-receita/90020003000180", {}),  # an error
         ("GET", "/minha-receita/90020010000181", {}),  # cut
-        ("GET", "/minha-receitas/90010001000100", {}),  # nobody
+        ("GET", "/minha-receitas/90010001000100", {}),  # no such provider
         ("GET", "/elsewhere", {}),
     ],
 )
 def test_as_the_application(method: str, path: str, more: dict[str, Any]) -> None:
     direct, application = both_ways()
-    said = asked(direct, method, path, **more)
-    assert said == asked(application, method, path, **more)
+    result = asked(direct, method, path, **more)
+    assert result == asked(application, method, path, **more)
 
 
 def test_a_cut_is_a_broken_connection() -> None:
@@ -69,10 +69,10 @@ def test_a_cut_is_a_broken_connection() -> None:
     assert issubclass(ConnectionCut, httpx2.RemoteProtocolError)
 
 
-def test_who_stops_listening_is_let_go() -> None:
+def test_cancelled_client_ends_the_wait() -> None:
     direct, _ = both_ways(never_seconds=3600)
 
-    async def story() -> None:
+    async def scenario() -> None:
         request = httpx2.Request("GET", "http://simulator/minha-receita/90020002000135")
         asking = asyncio.create_task(direct.handle_async_request(request))
         await asyncio.sleep(0)
@@ -81,4 +81,4 @@ def test_who_stops_listening_is_let_go() -> None:
         with pytest.raises(asyncio.CancelledError):
             await asking
 
-    asyncio.run(story())
+    asyncio.run(scenario())

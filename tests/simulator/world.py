@@ -1,4 +1,4 @@
-"""Asking the simulator as a client within the process does."""
+"""An in-process client of the simulator."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ CNPJA_KEY = {"authorization": "some-key"}
 
 
 def an_app(**settings: Any) -> ASGIApp:
-    """Impatient where the documents wait, and always on the same day."""
+    """Create the simulator with short delays and a fixed date."""
     return create_app(**{"clock": lambda: NOW, "never_seconds": 0.05, **settings})
 
 
@@ -43,7 +43,7 @@ def post(path: str, app: ASGIApp | None = None, **more: Any) -> httpx2.Response:
 
 
 def serpro_token(app: ASGIApp | None = None, key: str = "key") -> dict[str, str]:
-    """The header of an authorised call."""
+    """Return the header of an authorised call."""
     reply = post(
         "/serpro/token", app, data={"grant_type": "client_credentials"}, auth=(key, "secret")
     )

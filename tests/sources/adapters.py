@@ -1,4 +1,4 @@
-"""A kit for tests of adapters: inquiries, replies, conversations, and sources in memory."""
+"""Helpers for tests of adapters: inquiries, replies, conversations, and fake sources."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def an_inquiry(cnpj: str = CNPJ, *, full_partners: bool = False) -> Inquiry:
 def a_uf(
     uf: str = "SC", document: str = CNPJ, *, subject: Subject | None = None, addresses: bool = False
 ) -> Inquiry:
-    """What is asked about a document's registrations in one UF."""
+    """Return an inquiry about a document's registrations in one UF."""
     if len(document) == len(CPF):
         of: Cnpj | Cpf = Cpf.parse(document)
         return Inquiry(subject or "rural_producer", of, uf, addresses=addresses)
@@ -53,7 +53,7 @@ def a_company(cnpj: str = CNPJ, **fields: Any) -> Company:
 
 
 def registrations(uf: str = "SC", *numbers: str, document: str = CNPJ) -> Registrations:
-    """Active registrations in one UF, of a fictitious company."""
+    """Return active registrations of a fictitious company in one UF."""
     return Registrations(
         document,
         uf,
@@ -75,21 +75,21 @@ def a_reply(status: int, body: Any = b"", **headers: str) -> HttpReply:
     return HttpReply(status, named, raw)
 
 
-def talk(
+def run_conversation(
     conversation: Generator[HttpRequest, HttpReply, T], *replies: HttpReply
 ) -> tuple[list[HttpRequest], T]:
-    """Hold a conversation with saved replies: what it asked, and what it concluded."""
+    """Run a conversation with saved replies, and return its requests and its result."""
     requests = [next(conversation)]
     for reply in replies:
         try:
             requests.append(conversation.send(reply))
         except StopIteration as end:
             return requests, end.value
-    raise AssertionError("the conversation wants more replies than were saved")
+    raise AssertionError("the conversation needs more replies than were saved")
 
 
 class Measured(list[SourceCall]):
-    """Where measurements go; it says the outcomes."""
+    """A list of measurements, with their outcomes."""
 
     @property
     def outcomes(self) -> list[str]:
@@ -97,7 +97,7 @@ class Measured(list[SourceCall]):
 
 
 class Clock:
-    """A clock that goes on when told to."""
+    """A clock that tests advance."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -134,18 +134,18 @@ def an_upstream(
 
 
 class FakeOnline:
-    """An online source in memory, with all it may do."""
+    """A fake online source with configurable answers, errors and delays."""
 
     def __init__(
         self,
         name: str = "acme",
         *,
-        says: Record | None = None,
+        record: Record | None = None,
         absent: bool | None = None,
-        fails: SourceError | None = None,
+        error: SourceError | None = None,
         bug: Exception | None = None,
-        takes_seconds: float = 0.0,
-        waits_for: asyncio.Event | None = None,
+        delay_seconds: float = 0.0,
+        gate: asyncio.Event | None = None,
         serves: bool = True,
         parts: frozenset[Part] = frozenset(),
     ) -> None:
@@ -154,57 +154,57 @@ class FakeOnline:
         self.asked = 0
         self.was_asked = asyncio.Event()
         self.finished = 0
-        self._says = says
+        self._record = record
         self._absent = absent
-        self._fails = fails
+        self._error = error
         self._bug = bug
-        self._takes_seconds = takes_seconds
-        self._waits_for = waits_for
+        self._delay_seconds = delay_seconds
+        self._gate = gate
         self._serves = serves
 
     def serves(self, inquiry: Inquiry) -> bool:
         return self._serves
 
-    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
+    async def ask(self, inquiry: Inquiry, deadline: float = inf) -> Answer:
         self.asked += 1
         self.was_asked.set()
-        await asyncio.sleep(self._takes_seconds)
-        if self._waits_for is not None:
-            await self._waits_for.wait()
+        await asyncio.sleep(self._delay_seconds)
+        if self._gate is not None:
+            await self._gate.wait()
         self.finished += 1
         if self._bug is not None:
             raise self._bug
-        if self._fails is not None:
-            raise self._fails
+        if self._error is not None:
+            raise self._error
         if self._absent is not None:
             return Absent(self.name, conclusive=self._absent)
-        return Found(self._says or a_company(inquiry.document.text), self.name, NOW)
+        return Found(self._record or a_company(inquiry.document.text), self.name, NOW)
 
 
 class FakeLocal:
-    """A local source in memory."""
+    """A fake local source that has the `known` documents."""
 
     def __init__(
         self,
         name: str = "snapshot",
         *,
-        has: tuple[str, ...] = (),
-        can: bool = True,
+        known: tuple[str, ...] = (),
+        able: bool = True,
         broken: bool = False,
     ) -> None:
         self.name = name
         self.parts: frozenset[Part] = frozenset()
         self.edition = 1
-        self._has = has
-        self._can = can
+        self._known = known
+        self._able = able
         self._broken = broken
 
     def find(self, inquiry: Inquiry) -> Answer | None:
         if self._broken:
             raise OSError("disk I/O error")
-        if not self._can:
+        if not self._able:
             return None
-        if inquiry.document.text in self._has:
+        if inquiry.document.text in self._known:
             return Found(a_company(inquiry.document.text), self.name, NOW)
         return Absent(self.name, conclusive=False)
 

@@ -1,4 +1,4 @@
-"""What the tests of certificates share: the documents' samples, and a keeper of receipts."""
+"""Helpers for tests of certificates: sample inquiries and replies, and a receipt storage."""
 
 from math import inf
 from typing import Any
@@ -7,9 +7,9 @@ from balcao.core.certificates import FederalCertificate, StateCertificate, Store
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.questions import Inquiry
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
-from balcao.sources.contract import Certified, HttpReply
+from balcao.sources.contract import HttpReply, Issuance
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, a_reply, talk
+from tests.sources.adapters import CNPJ, a_reply, run_conversation
 
 TOKEN = "the-token-of-infosimples"
 BIRTH = "1980-01-01"
@@ -31,7 +31,7 @@ def state(uf: str = "SP", document: str = CNPJ, *, reissue: bool = False) -> Inq
 
 
 def enveloped(code: int, *data: Any, status: int = 200, **envelope: Any) -> HttpReply:
-    """A result as they send it; its errors name everything that must not reach the log."""
+    """Return a reply of Infosimples, with errors that contain data which must not be logged."""
     header = {"billable": code in (200, 201, 611, 612), "elapsed_time_in_milliseconds": 4210}
     known = {
         "code": code,
@@ -45,32 +45,32 @@ def enveloped(code: int, *data: Any, status: int = 200, **envelope: Any) -> Http
     return a_reply(status, known | envelope)
 
 
-def certified(inquiry: Inquiry, reply: HttpReply) -> Certified:
-    """What comes of the one reply of the one request."""
-    requests, said = talk(InfosimplesAdapter(TOKEN).certify(inquiry), reply)
-    assert len(requests) == 1, "an issuance is asked for once"
-    assert said is not None
-    return said
+def certified(inquiry: Inquiry, reply: HttpReply) -> Issuance:
+    """Return the result of a single reply to a single request."""
+    requests, result = run_conversation(InfosimplesAdapter(TOKEN).certify(inquiry), reply)
+    assert len(requests) == 1, "an issuance is requested once"
+    assert result is not None
+    return result
 
 
-def the_federal(said: Certified) -> FederalCertificate:
-    assert isinstance(said.certificate, FederalCertificate)
-    return said.certificate
+def the_federal(result: Issuance) -> FederalCertificate:
+    assert isinstance(result.certificate, FederalCertificate)
+    return result.certificate
 
 
-def the_state(said: Certified) -> StateCertificate:
-    assert isinstance(said.certificate, StateCertificate)
-    return said.certificate
+def the_state(result: Issuance) -> StateCertificate:
+    assert isinstance(result.certificate, StateCertificate)
+    return result.certificate
 
 
-class Keeper:
-    """Keeps whatever it is given."""
+class ReceiptRecorder:
+    """A receipt storage that records what it is given."""
 
     def __init__(self) -> None:
         self.given: list[tuple[str, bytes | str]] = []
 
     async def keep(
-        self, source: str, receipt: bytes | str, until: float = inf
+        self, source: str, receipt: bytes | str, deadline: float = inf
     ) -> StoredReceipt | None:
         self.given.append((source, receipt))
         return STORED

@@ -1,7 +1,7 @@
-"""Answers of sources that mean ill, or have lost their minds: made here, and not kept as files.
+"""Hostile and broken answers of sources, generated here and not stored as files.
 
-`READERS` are the readers of answers, each with a good one; `CORPUS` is what becomes of those. Every
-answer of the corpus is a failure of its source. `EDGES` are as large as may be, and answered.
+`READERS` are the readers of answers, each with a good one; `CORPUS` has broken variants of these,
+all of which must be failures of their source. `EDGES` are the largest answers that are accepted.
 """
 
 import copy
@@ -42,7 +42,7 @@ CPF = "11122233396"
 OTHER_CPF = "90010000100"
 
 Path: TypeAlias = Sequence[str | int]
-Told: TypeAlias = Any  # JSON
+JsonValue: TypeAlias = Any  # JSON
 
 _SOON = datetime.now(UTC) + timedelta(days=60)
 _LATELY = datetime.now(UTC) - timedelta(days=5)
@@ -50,7 +50,7 @@ _LATELY = datetime.now(UTC) - timedelta(days=5)
 
 @dataclass(frozen=True)
 class Answer:
-    """What a source sends. `chunks_of`: in pieces of so many bytes; `by_uf`: bodies instead."""
+    """An answer of a source. `chunks_of`: bytes per chunk; `by_uf`: a body for each UF instead."""
 
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -61,16 +61,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Reader:
-    """One provider's form of answers about one subject, and where each kind of thing stands."""
+    """One provider's format for one subject, with a good answer and the paths of some fields."""
 
     name: str
     provider: str
     subject: Subject
-    good: Told
+    good: JsonValue
     holder: Path  # the document
     text: Path  # a text that is read
     number: Path  # a number that is read
-    lists: Mapping[str, tuple[Path, int]] = field(default_factory=dict)  # with how many too many
+    lists: Mapping[str, tuple[Path, int]] = field(default_factory=dict)  # path, and one too many
 
     @property
     def inquiry(self) -> Inquiry:
@@ -89,28 +89,28 @@ class Case:
     make: Callable[[], Answer]
 
 
-def changed(told: Told, path: Path, value: Any) -> Told:
-    """The same with something else at a place."""
-    told = copy.deepcopy(told)
-    place = told
+def changed(body: JsonValue, path: Path, value: Any) -> JsonValue:
+    """Return a copy with another value at a path."""
+    body = copy.deepcopy(body)
+    place = body
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    return told
+    return body
 
 
-def at(told: Told, path: Path) -> Any:
+def at(body: JsonValue, path: Path) -> Any:
     for step in path:
-        told = told[step]
-    return told
+        body = body[step]
+    return body
 
 
-def json_of(told: Told) -> bytes:
-    return json.dumps(told, ensure_ascii=False).encode()
+def json_of(body: JsonValue) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
 
 
-def _enveloped(*data: Any) -> Told:
-    """Infosimples' envelope."""
+def _enveloped(*data: Any) -> JsonValue:
+    """Return an envelope of Infosimples."""
     return {
         "code": 200 if len(data) == 1 else 201,
         "code_message": "",
@@ -126,11 +126,11 @@ def _enveloped(*data: Any) -> Told:
     }
 
 
-def _lasting(told: Mapping[str, Any], begins: str, *ends: str) -> dict[str, Any]:
-    """A certificate that is in force whenever these tests are run; none of them has a receipt."""
+def _lasting(body: Mapping[str, Any], begins: str, *ends: str) -> dict[str, Any]:
+    """Return a certificate that is in force when the tests run, without a receipt."""
     form = "%d/%m/%Y"
     dates = dict.fromkeys(ends, _SOON.strftime(form)) | {begins: _LATELY.strftime(form)}
-    return {**told, **dates, "site_receipt": None}
+    return {**body, **dates, "site_receipt": None}
 
 
 _CND = copy.deepcopy(test_serpro_cnd.SAVED)
@@ -265,22 +265,22 @@ READERS: Mapping[str, Reader] = {
 
 
 def _spliced(reader: Reader, path: Path, raw: bytes) -> bytes:
-    """The good answer with raw text instead of the value at a place."""
-    told = changed(reader.good, path, "<here>")
-    return json_of(told).replace(b'"<here>"', raw)
+    """Return the good answer with raw bytes instead of the value at a path."""
+    body = changed(reader.good, path, "<here>")
+    return json_of(body).replace(b'"<here>"', raw)
 
 
 def _with(reader: Reader, raw: bytes) -> bytes:
-    """The good answer, and something more that nobody reads."""
+    """Return the good answer with an additional field, which is ignored."""
     return json_of(reader.good)[:-1] + b',"alheio":' + raw + b"}"
 
 
-def _typed(told: Told, value: Any) -> Told:
-    """Something else wherever there was a text, a number or a truth."""
-    if isinstance(told, dict):
-        return {name: _typed(each, value) for name, each in told.items()}
-    if isinstance(told, list):
-        return [_typed(each, value) for each in told]
+def _typed(body: JsonValue, value: Any) -> JsonValue:
+    """Return a copy with every text, number and Boolean replaced."""
+    if isinstance(body, dict):
+        return {name: _typed(each, value) for name, each in body.items()}
+    if isinstance(body, list):
+        return [_typed(each, value) for each in body]
     return value
 
 
@@ -292,8 +292,8 @@ def _other(reader: Reader) -> Any:
     return OTHER_CPF if reader.subject == "rural_producer" else OTHER_CNPJ
 
 
-def _again(reader: Reader) -> Answer:
-    """The same key twice: the last one counts, for us as for every other reader of JSON."""
+def _duplicate_key(reader: Reader) -> Answer:
+    """Return an answer with a duplicate key: the last one counts, as in other JSON parsers."""
     name = json.dumps(reader.holder[-1]).encode() + b":"
     raw = json_of(reader.good).replace(b'": ', b'":')
     return Answer(
@@ -320,7 +320,7 @@ JSON: Mapping[str, Callable[[Reader], Answer]] = {
     "too many objects": lambda r: Answer(_with(r, b"[" + b"{}," * 150_000 + b"{}]")),
     "too many values": lambda r: Answer(_with(r, b"[" + b"1," * 400_000 + b"1]")),
     "a wrong byte": lambda r: Answer(_spliced(r, r.text, b'"A\xffB"')),
-    "a wrong byte that nobody reads": lambda r: Answer(_with(r, b'"\xed\xa0\x80"')),
+    "a wrong byte in an ignored field": lambda r: Answer(_with(r, b'"\xed\xa0\x80"')),
     "half a pair": lambda r: Answer(_spliced(r, r.text, b'"A\\ud800 B"')),
     "a raw NUL": lambda r: Answer(_spliced(r, r.text, b'"A\x00B"')),
     "UTF-16": _utf16,
@@ -336,8 +336,8 @@ JSON: Mapping[str, Callable[[Reader], Answer]] = {
     "no number": lambda r: Answer(_spliced(r, r.number, b"NaN")),
     "lists everywhere": lambda r: Answer(json_of(_typed(r.good, [["x"]]))),
     "objects everywhere": lambda r: Answer(json_of(_typed(r.good, {"x": {"y": 1}}))),
-    "a name again, about somebody else": _again,
-    "about somebody else": lambda r: Answer(json_of(changed(r.good, r.holder, _other(r)))),
+    "a duplicate key, about another document": _duplicate_key,
+    "about another document": lambda r: Answer(json_of(changed(r.good, r.holder, _other(r)))),
     "a bomb": lambda r: Answer(
         gzip.compress(json_of(r.good).ljust(50_000_000), 9), {"content-encoding": "gzip"}
     ),
@@ -380,7 +380,7 @@ def soap(inner: str, wrapper: str = "nfeResultMsg") -> bytes:
 
 
 def entries(count: int, reader: Reader, uf: str = "SC", **changes: str | None) -> str:
-    """So many registrations of whoever was asked about."""
+    """Return registrations of the reader's document."""
     own: dict[str, str | None] = {}
     if reader.subject == "rural_producer":
         own = {"CNPJ": None, "CPF": CPF}
@@ -388,11 +388,11 @@ def entries(count: int, reader: Reader, uf: str = "SC", **changes: str | None) -
 
 
 def a_number(uf: str, n: int) -> str:
-    """The nth of ten thousand numbers of this state's."""
+    """Return the nth of ten thousand valid numbers of a state."""
     return completed(uf, f"1{n:04}".ljust(length(uf), "0"))
 
 
-def told(reader: Reader, inner: str, code: str = "111") -> str:
+def answer_xml(reader: Reader, inner: str, code: str = "111") -> str:
     who: dict[str, str | None] = {}
     if reader.subject == "rural_producer":
         who = {"CNPJ": None, "CPF": CPF}
@@ -400,7 +400,7 @@ def told(reader: Reader, inner: str, code: str = "111") -> str:
 
 
 def _good(reader: Reader) -> str:
-    return told(reader, entries(1, reader))
+    return answer_xml(reader, entries(1, reader))
 
 
 def _escaped(text: str, times: int) -> str:
@@ -409,7 +409,7 @@ def _escaped(text: str, times: int) -> str:
     return text
 
 
-def _laughs(depth: int = 9) -> str:
+def _entity_bomb(depth: int = 9) -> str:
     names = "".join(f"<!ENTITY a{n + 1} '" + f"&a{n};" * 10 + "'>" for n in range(depth))
     return f'<!DOCTYPE b [<!ENTITY a0 "ha">{names}]><b>&a{depth};</b>'
 
@@ -421,20 +421,24 @@ XML: Mapping[str, Callable[[Reader], Answer]] = {
     "cut short": lambda r: Answer(soap(_good(r))[:-40]),
     "twice": lambda r: Answer(soap(_good(r)) * 2),
     "one byte too long": lambda r: Answer(soap(_good(r)).ljust(1_000_001)),
-    "9.8 MB of registrations": lambda r: Answer(soap(told(r, entries(1, r) * 18_000, "112"))),
+    "9.8 MB of registrations": lambda r: Answer(soap(answer_xml(r, entries(1, r) * 18_000, "112"))),
     "49,000 registrations": lambda r: Answer(
-        soap(told(r, "<infCad><IE>1</IE></infCad>" * 49_000, "112"))
+        soap(answer_xml(r, "<infCad><IE>1</IE></infCad>" * 49_000, "112"))
     ),
     "too long, in pieces": lambda r: Answer(soap(_good(r)).ljust(1_000_001), {}, chunks_of=97),
     "byte by byte": lambda r: Answer(soap(_good(r)).ljust(30_000), {}, chunks_of=1),
-    "1,001 registrations": lambda r: Answer(soap(told(r, entries(1_001, r), "112"))),
-    "30,000 bare registrations": lambda r: Answer(soap(told(r, "<infCad/>" * 30_000, "112"))),
-    "200,000 elements": lambda r: Answer(soap(told(r, entries(1, r) + "<a/>" * 200_000))),
+    "1,001 registrations": lambda r: Answer(soap(answer_xml(r, entries(1_001, r), "112"))),
+    "30,000 bare registrations": lambda r: Answer(soap(answer_xml(r, "<infCad/>" * 30_000, "112"))),
+    "200,000 elements": lambda r: Answer(soap(answer_xml(r, entries(1, r) + "<a/>" * 200_000))),
     "elements in a registration": lambda r: Answer(
-        soap(told(r, entries(1, r, IE=None).replace("<infCad>", "<infCad>" + "<a>1</a>" * 90_000)))
+        soap(
+            answer_xml(
+                r, entries(1, r, IE=None).replace("<infCad>", "<infCad>" + "<a>1</a>" * 90_000)
+            )
+        )
     ),
     "escaped in every element": lambda r: Answer(soap("<a>&lt;b/&gt;</a>" * 40_000)),
-    "escaped where it is not looked for": lambda r: Answer(
+    "escaped in an unknown wrapper": lambda r: Answer(
         soap(f"<a>{_escaped(_good(r), 1)}</a>", "envelope")
     ),
     "escaped twice": lambda r: Answer(soap(_escaped(_good(r), 2))),
@@ -444,17 +448,17 @@ XML: Mapping[str, Callable[[Reader], Answer]] = {
         soap("<nfeResultMsg>&lt;a/&gt;</nfeResultMsg>" * 15_000, "envelope")
     ),
     "deep": lambda r: Answer(b"<a>" * 90_000 + b"</a>" * 90_000),
-    "deep in the answer": lambda r: Answer(soap(told(r, "<a>" * 300 + "</a>" * 300))),
-    "laughs": lambda r: Answer(_laughs().encode()),
-    "laughs in the wrapper": lambda r: Answer(soap(_escaped(_laughs(), 1))),
-    "a type in another encoding": lambda r: Answer(_laughs().encode("utf-16")),
-    "somebody's file": lambda r: Answer(
+    "deep in the answer": lambda r: Answer(soap(answer_xml(r, "<a>" * 300 + "</a>" * 300))),
+    "an entity bomb": lambda r: Answer(_entity_bomb().encode()),
+    "an entity bomb in the wrapper": lambda r: Answer(soap(_escaped(_entity_bomb(), 1))),
+    "a type in another encoding": lambda r: Answer(_entity_bomb().encode("utf-16")),
+    "an external file": lambda r: Answer(
         b'<!DOCTYPE b [<!ENTITY x SYSTEM "file:///etc/hostname">]><b>&x;</b>'
     ),
-    "an unknown entity": lambda r: Answer(soap(told(r, entries(1, r, xNome="&nada;")))),
+    "an unknown entity": lambda r: Answer(soap(answer_xml(r, entries(1, r, xNome="&nada;")))),
     "only comments": lambda r: Answer(soap("<!---->" * 130_000)),
     "comments in a registration": lambda r: Answer(
-        soap(told(r, entries(1, r, IE="<!---->" * 120_000)))
+        soap(answer_xml(r, entries(1, r, IE="<!---->" * 120_000)))
     ),
     "instructions": lambda r: Answer(soap("<?a b?>" * 130_000)),
     "attributes": lambda r: Answer(
@@ -464,22 +468,22 @@ XML: Mapping[str, Callable[[Reader], Answer]] = {
     "namespaces": lambda r: Answer(
         soap("<a " + " ".join(f'xmlns:a{n}="urn:{n}"' for n in range(30_000)) + "/>")
     ),
-    "references": lambda r: Answer(soap(told(r, entries(1, r, xNome="&#65;" * 150_000)))),
+    "references": lambda r: Answer(soap(answer_xml(r, entries(1, r, xNome="&#65;" * 150_000)))),
     "a wrong byte": lambda r: Answer(soap(_good(r)).replace(b"CENTRO", b"\xff")),
-    "a NUL": lambda r: Answer(soap(told(r, entries(1, r, xNome="A&#0;B")))),
-    "half a pair": lambda r: Answer(soap(told(r, entries(1, r, xNome="A&#xD800;B")))),
+    "a NUL": lambda r: Answer(soap(answer_xml(r, entries(1, r, xNome="A&#0;B")))),
+    "half a pair": lambda r: Answer(soap(answer_xml(r, entries(1, r, xNome="A&#xD800;B")))),
     "a long text": lambda r: Answer(
-        soap(told(r, entries(1, r, xNome="A\u0301 " * TEXT_CHARACTERS_MAX)))
+        soap(answer_xml(r, entries(1, r, xNome="A\u0301 " * TEXT_CHARACTERS_MAX)))
     ),
-    "an enormous text": lambda r: Answer(soap(told(r, entries(1, r, IE="7" * 900_000)))),
-    "an enormous code": lambda r: Answer(soap(told(r, entries(1, r), "1" * 900_000))),
+    "an enormous text": lambda r: Answer(soap(answer_xml(r, entries(1, r, IE="7" * 900_000)))),
+    "an enormous code": lambda r: Answer(soap(answer_xml(r, entries(1, r), "1" * 900_000))),
     "an enormous instant": lambda r: Answer(
         soap(_good(r).replace("2026-08-05T10:15:30", "2" * 900_000))
     ),
-    "another situation": lambda r: Answer(soap(told(r, entries(1, r, cSit="9" * 5_000)))),
+    "another situation": lambda r: Answer(soap(answer_xml(r, entries(1, r, cSit="9" * 5_000)))),
     "a fault": lambda r: Answer(soap("<Fault><a>x</a></Fault>")),
-    "without registrations": lambda r: Answer(soap(told(r, ""))),
-    "about somebody else": lambda r: Answer(
+    "without registrations": lambda r: Answer(soap(answer_xml(r, ""))),
+    "about another document": lambda r: Answer(
         soap(
             _good(r).replace(
                 CPF if r.subject == "rural_producer" else CNPJ,
@@ -505,35 +509,35 @@ CORPUS: Sequence[Case] = [*_json_cases(), *_xml_cases()]
 
 
 def good(reader: Reader) -> Answer:
-    """What the reader answers."""
+    """Return the reader's good answer."""
     return Answer(soap(_good(reader)) if reader.good is None else json_of(reader.good))
 
 
 def unclean(reader: Reader) -> Answer:
-    """The good answer with control characters in all of its texts, and lines that are broken."""
+    """Return the good answer with control characters and line breaks in all texts."""
     if reader.good is None:
         return Answer(soap(re.sub(">([^<>]+)<", _unclean_element, _good(reader))))
     return Answer(json_of(_unclean(reader.good)))
 
 
 def _unclean_element(match: re.Match[str]) -> str:
-    """XML has no characters below the blank but three."""
+    # XML allows only three characters below the blank
     broken = match[1].replace(" ", "&#13;&#10;&#9;")
     return f">&#127;&#10;{broken[0]}&#x9f;{broken[1:]}&#133;&#128;<"
 
 
-def _unclean(told: Told) -> Told:
-    if isinstance(told, dict):
-        return {name: _unclean(each) for name, each in told.items()}
-    if isinstance(told, list):
-        return [_unclean(each) for each in told]
-    if not isinstance(told, str) or not told:
-        return told
-    broken = told.replace(" ", "\r\n\t")
+def _unclean(body: JsonValue) -> JsonValue:
+    if isinstance(body, dict):
+        return {name: _unclean(each) for name, each in body.items()}
+    if isinstance(body, list):
+        return [_unclean(each) for each in body]
+    if not isinstance(body, str) or not body:
+        return body
+    broken = body.replace(" ", "\r\n\t")
     return f"\x00\n{broken[0]}\x1b\x07{broken[1:]}\x85\x9f\v"
 
 
-# ---- As much as there may be ----
+# ---- The largest answers ----
 
 
 def _partners(reader: Reader, count: int) -> Answer:
@@ -546,7 +550,7 @@ def _partners(reader: Reader, count: int) -> Answer:
 
 def _registered(reader: Reader, count: int) -> Answer:
     if reader.good is None:
-        return Answer(soap(told(reader, entries(count, reader), "112")))
+        return Answer(soap(answer_xml(reader, entries(count, reader), "112")))
     path, _ = reader.lists["registrations"]
     (first, *_) = at(reader.good, path)
     number = reader.text[-1]
@@ -555,9 +559,9 @@ def _registered(reader: Reader, count: int) -> Answer:
 
 
 def largest_everywhere(reader: Reader) -> Answer:
-    """As many registrations as may be, of every treasury."""
+    """Return the highest number of registrations for every treasury."""
     bodies = {
-        uf: soap(told(reader, entries(REGISTRATIONS_MAX, reader, uf, UF=uf), "112")).replace(
+        uf: soap(answer_xml(reader, entries(REGISTRATIONS_MAX, reader, uf, UF=uf), "112")).replace(
             b"</xMotivo><UF>SC</UF>", b"</xMotivo>", 1
         )
         for uf in UFS
@@ -565,7 +569,7 @@ def largest_everywhere(reader: Reader) -> Answer:
     return Answer(b"", by_uf=bodies)
 
 
-_LEAN = {  # what a partner has, where all that the provider tells would be more than 4 MB
+_NEEDED = {  # fields of a partner: with all fields, answers would exceed 4 MB
     "minha_receita: company": ("nome_socio", "cnpj_cpf_do_socio", "qualificacao_socio",
                                "data_entrada_sociedade", "codigo_faixa_etaria"),
     "cnpja: company": ("since", "role", "person"),
@@ -578,7 +582,7 @@ def _edges() -> Iterator[Case]:
         if reader.subject == "company":
             path, _ = reader.lists["partners"]
             first = at(reader.good, path)[0]
-            lean = {name: first[name] for name in _LEAN[reader.name]}
+            lean = {name: first[name] for name in _NEEDED[reader.name]}
             slim = Reader(
                 reader.name, reader.provider, reader.subject,
                 changed(reader.good, path, [lean]), reader.holder, reader.text, reader.number,
@@ -597,5 +601,5 @@ def _edges() -> Iterator[Case]:
             )
 
 
-# The largest answers that are answered.
+# The largest answers that are accepted.
 EDGES: Sequence[Case] = [*_edges()]

@@ -7,7 +7,7 @@ import pytest
 
 from balcao.core.company import Coded, Company, Partner
 from balcao.providers.cnpja.adapter import CnpjaAdapter
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, run_conversation
 
 KEY = "11111111-2222-3333-4444-555555555555-66666666-7777-8888-9999-000000000000"
 
@@ -80,7 +80,7 @@ SAVED: dict[str, Any] = {
 
 
 def read(changes: dict[str, Any]) -> Company:
-    """The saved answer with changes, given by dotted names."""
+    """Read the saved reply with changes, given by dotted names."""
     body = copy.deepcopy(SAVED)
     for name, value in changes.items():
         *way, last = name.split(".")
@@ -88,7 +88,7 @@ def read(changes: dict[str, Any]) -> Company:
         for step in way:
             part = part[step]
         part[last] = value
-    _, company = talk(CnpjaAdapter(KEY).converse(an_inquiry()), a_reply(200, body))
+    _, company = run_conversation(CnpjaAdapter(KEY).converse(an_inquiry()), a_reply(200, body))
     assert isinstance(company, Company)
     return company
 
@@ -139,7 +139,7 @@ def test_an_office_fills_every_field() -> None:
     )
 
 
-def test_it_is_asked_with_the_bare_key_and_for_nothing_older_than_a_day() -> None:
+def test_request_has_the_bare_key_and_a_maximum_age() -> None:
     request = next(CnpjaAdapter(KEY).converse(an_inquiry(LETTERS)))
     assert (request.method, request.path) == ("GET", f"/office/{LETTERS}")
     assert request.headers == {"authorization": KEY}
@@ -191,7 +191,7 @@ def test_sizes(size: dict[str, Any] | None, text: str | None) -> None:
     assert read({"company.size": size}).porte == text
 
 
-def test_a_public_body_a_special_status_and_what_is_missing() -> None:
+def test_public_body_special_status_and_missing_fields() -> None:
     company = read(
         {
             "head": False,

@@ -9,7 +9,15 @@ from balcao.core.questions import Inquiry
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import HttpReply
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, a_zone_inquiry, an_inquiry, talk
+from tests.sources.adapters import (
+    CNPJ,
+    LETTERS,
+    a_reply,
+    a_uf,
+    a_zone_inquiry,
+    an_inquiry,
+    run_conversation,
+)
 from tests.sources.test_cnpja import KEY, SAVED
 
 
@@ -17,7 +25,7 @@ def error(status: int, message: str, **extra: Any) -> HttpReply:
     return a_reply(status, {"code": status, "message": message, **extra})
 
 
-# `cnpja.md` section 5, and what proxies answer instead.
+# `cnpja.md` section 5, and replies of proxies.
 REFUSALS = [
     (error(400, "request validation failed", constraints=[f"taxId {CNPJ}"]), SourceFailed),
     (error(401, "invalid authentication"), SourceUnavailable),
@@ -44,7 +52,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("reply", "kind"), REFUSALS)
 def test_refusals(inquiry: Inquiry, reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(CnpjaAdapter(KEY).converse(inquiry), reply)
+        run_conversation(CnpjaAdapter(KEY).converse(inquiry), reply)
     assert type(caught.value) is kind
     assert CNPJ not in str(caught.value)
     assert KEY not in str(caught.value)
@@ -52,7 +60,7 @@ def test_refusals(inquiry: Inquiry, reply: HttpReply, kind: type[SourceError]) -
 
 def test_not_registered_is_proof() -> None:
     reply = error(404, "tax id not registered at revenue service")
-    _, company = talk(CnpjaAdapter(KEY).converse(an_inquiry()), reply)
+    _, company = run_conversation(CnpjaAdapter(KEY).converse(an_inquiry()), reply)
     assert company is None
     assert CnpjaAdapter(KEY).conclusive_absence
 
@@ -64,22 +72,24 @@ def test_not_registered_is_proof() -> None:
         error(429, "not enough credits", required=1, remaining=0),
     ],
 )
-def test_what_only_the_operator_can_mend_is_said_loudly(reply: HttpReply) -> None:
+def test_errors_for_the_operator_are_marked(reply: HttpReply) -> None:
     with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
-        talk(CnpjaAdapter(KEY).converse(an_inquiry()), reply)
+        run_conversation(CnpjaAdapter(KEY).converse(an_inquiry()), reply)
 
 
-def test_a_rate_limit_passes_by_itself() -> None:
+def test_rate_limit_is_temporary() -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(CnpjaAdapter(KEY).converse(an_inquiry()), error(429, "rate limit exceeded"))
+        run_conversation(
+            CnpjaAdapter(KEY).converse(an_inquiry()), error(429, "rate limit exceeded")
+        )
     assert "CONFIGURAÇÃO" not in caught.value.detail
     assert caught.value.retry_in_seconds == 30
 
 
 def test_a_probe_asks_for_the_balance_and_nothing_else() -> None:
     reply = a_reply(200, {"perpetual": 1000, "transient": 234})
-    requests, said = talk(CnpjaAdapter(KEY).probe(an_inquiry()), reply)
-    assert said == "respondeu; saldo no fornecedor: 1234"
+    requests, result = run_conversation(CnpjaAdapter(KEY).probe(an_inquiry()), reply)
+    assert result == "respondeu; saldo no fornecedor: 1234"
     assert [(request.method, request.path) for request in requests] == [("GET", "/credit")]
     assert requests[0].query == {}
     assert requests[0].headers == {"authorization": KEY}
@@ -99,7 +109,7 @@ def test_a_probe_asks_for_the_balance_and_nothing_else() -> None:
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(CnpjaAdapter(KEY).probe(an_inquiry()), reply)
+        run_conversation(CnpjaAdapter(KEY).probe(an_inquiry()), reply)
     assert type(caught.value) is kind
     assert KEY not in str(caught.value)
 

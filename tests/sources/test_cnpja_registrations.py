@@ -11,7 +11,7 @@ from balcao.core.questions import Inquiry
 from balcao.core.registration import Registration, Registrations
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, run_conversation
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error
 
@@ -77,21 +77,21 @@ FOUND_IN_RS = Registrations(
 
 
 def read(body: dict[str, Any], inquiry: Inquiry | None = None) -> Registrations:
-    _, found = talk(CnpjaAdapter(KEY).converse(inquiry or a_uf()), a_reply(200, body))
+    _, found = run_conversation(CnpjaAdapter(KEY).converse(inquiry or a_uf()), a_reply(200, body))
     assert isinstance(found, Registrations)
     return found
 
 
 def the_first(**changes: Any) -> Registration:
-    """The saved registration with changes."""
+    """Return the first registration of the saved reply with changes."""
     return read(SAVED | {"registrations": [IN_SC | changes]}).inscricoes[0]
 
 
 def read_together(
     body: dict[str, Any], *ufs: str, status: int = 200
 ) -> Mapping[str, Registrations] | None:
-    conversation = CnpjaAdapter(KEY).converse_about([a_uf(uf) for uf in ufs])
-    return talk(conversation, a_reply(status, body))[1]
+    conversation = CnpjaAdapter(KEY).converse_combined([a_uf(uf) for uf in ufs])
+    return run_conversation(conversation, a_reply(status, body))[1]
 
 
 def test_one_uf_fills_every_field() -> None:
@@ -102,7 +102,7 @@ def test_one_uf_fills_every_field() -> None:
     ("inquiry", "tax_id", "states"),
     [(a_uf(), CNPJ, "SC"), (a_uf("SP", LETTERS), LETTERS, "SP"), (a_uf("MT", CPF), CPF, "MT")],
 )
-def test_it_is_asked_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: str) -> None:
+def test_request_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: str) -> None:
     request = next(CnpjaAdapter(KEY).converse(inquiry))
     assert (request.method, request.path) == ("GET", "/ccc")
     fresh = {"strategy": "CACHE_IF_FRESH", "maxAge": "1"}
@@ -122,14 +122,14 @@ def test_it_is_asked_by_document_and_uf(inquiry: Inquiry, tax_id: str, states: s
         (UFS[1:], "BR", ",".join(UFS[1:])),
     ],
 )
-def test_several_ufs_are_one_list_and_all_have_a_word(
+def test_several_ufs_are_a_list_and_all_a_keyword(
     ufs: tuple[str, ...], all_ufs: str, states: str
 ) -> None:
-    conversation = CnpjaAdapter(KEY, all_ufs=all_ufs).converse_about([a_uf(uf) for uf in ufs])
+    conversation = CnpjaAdapter(KEY, all_ufs=all_ufs).converse_combined([a_uf(uf) for uf in ufs])
     assert next(conversation).query["states"] == states
 
 
-def test_several_ufs_are_told_apart_and_none_is_missing() -> None:
+def test_several_ufs_are_all_answered() -> None:
     body = SAVED | {"registrations": [IN_SC, IN_RS]}
     assert read_together(body, "PR", "SC", "RS") == {
         "PR": Registrations(CNPJ, "PR", "EMPRESA FICTICIA DE TESTES LTDA", "SC"),
@@ -139,8 +139,8 @@ def test_several_ufs_are_told_apart_and_none_is_missing() -> None:
 
 
 def test_only_a_cnpj_is_asked_in_several_ufs_at_once() -> None:
-    assert CnpjaAdapter(KEY).takes_together(a_uf())
-    assert not CnpjaAdapter(KEY).takes_together(a_uf("SP", CPF))
+    assert CnpjaAdapter(KEY).can_combine(a_uf())
+    assert not CnpjaAdapter(KEY).can_combine(a_uf("SP", CPF))
 
 
 def test_a_rural_producer_by_cpf() -> None:
@@ -151,12 +151,14 @@ def test_a_rural_producer_by_cpf() -> None:
     assert found.inscricoes[0].tipo_ie == "IE de Produtor Rural"
 
 
-def test_an_empty_list_and_their_not_found_both_mean_none() -> None:
+def test_empty_list_and_404_mean_none() -> None:
     assert read(SAVED | {"registrations": []}).inscricoes == ()
     absent = error(404, "tax id not registered at revenue service")
-    assert talk(CnpjaAdapter(KEY).converse(a_uf()), absent)[1] == Registrations(CNPJ, "SC")
-    conversation = CnpjaAdapter(KEY).converse_about([a_uf("SC"), a_uf("RS")])
-    assert talk(conversation, absent)[1] == {
+    assert run_conversation(CnpjaAdapter(KEY).converse(a_uf()), absent)[1] == Registrations(
+        CNPJ, "SC"
+    )
+    conversation = CnpjaAdapter(KEY).converse_combined([a_uf("SC"), a_uf("RS")])
+    assert run_conversation(conversation, absent)[1] == {
         "SC": Registrations(CNPJ, "SC"),
         "RS": Registrations(CNPJ, "RS"),
     }
@@ -218,11 +220,11 @@ def test_situations(status: dict[str, Any] | None, text: str | None) -> None:
         (None, None),
     ],
 )
-def test_when_it_was_updated_in_brasilia(theirs: str | None, ours: str | None) -> None:
+def test_updated_at_in_brasilia(theirs: str | None, ours: str | None) -> None:
     assert read(SAVED | {"updated": theirs}).inscricoes[0].updated_at == ours
 
 
-def test_what_may_be_missing() -> None:
+def test_optional_fields() -> None:
     registration = {name: IN_SC[name] for name in ("number", "state", "enabled")}
     body = {"taxId": CNPJ, "registrations": [registration]}
     assert read(body) == Registrations(
@@ -243,33 +245,33 @@ WRONG = [
     SAVED | {"registrations": [IN_SC | {"number": 250000008}]},
     SAVED | {"registrations": [IN_SC | {"enabled": None}]},
     SAVED | {"registrations": [IN_SC | {"enabled": "true"}]},
-    SAVED | {"registrations": [IN_SC, IN_RS]},  # a UF that nobody asked for
+    SAVED | {"registrations": [IN_SC, IN_RS]},  # a UF that was not requested
 ]
 
 
 @pytest.mark.parametrize("updated", ["2026-08-05 10:15:30", "ontem", "0001-01-01T00:00:00Z"])
-def test_a_time_in_another_form_costs_nothing_but_itself(updated: str) -> None:
+def test_invalid_time_is_absent(updated: str) -> None:
     (registration,) = read(SAVED | {"updated": updated, "registrations": [IN_SC]}).inscricoes
     assert registration.updated_at is None
     assert registration.data_status is not None
 
 
-def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
+def test_invalid_date_is_absent() -> None:
     body = SAVED | {"registrations": [IN_SC | {"statusDate": "15/06/2021"}]}
     (registration,) = read(body).inscricoes
     assert registration.data_status is None
     assert registration.updated_at is not None
 
 
-@pytest.mark.parametrize("said", ["ISENTO", "isenta", "NAO CONTRIBUINTE", "Não obrigado"])
-def test_what_has_no_digit_is_no_number(said: str) -> None:
-    body = SAVED | {"registrations": [IN_SC | {"number": said}, IN_SC]}
+@pytest.mark.parametrize("given", ["ISENTO", "isenta", "NAO CONTRIBUINTE", "Não obrigado"])
+def test_number_without_digits_is_ignored(given: str) -> None:
+    body = SAVED | {"registrations": [IN_SC | {"number": given}, IN_SC]}
     assert len(read(body).inscricoes) == 1
-    assert read(SAVED | {"registrations": [IN_SC | {"number": said}]}).inscricoes == ()
+    assert read(SAVED | {"registrations": [IN_SC | {"number": given}]}).inscricoes == ()
 
 
 @pytest.mark.parametrize("enabled", [None, "sim"])
-def test_one_unknown_situation_does_not_discard_the_others(enabled: object) -> None:
+def test_unknown_situation_discards_no_others(enabled: object) -> None:
     other = IN_SC | {"number": "250000016", "enabled": enabled}
     found = read(SAVED | {"registrations": [other, IN_SC]})
     assert len(found.inscricoes) == 1
@@ -279,13 +281,13 @@ def test_one_unknown_situation_does_not_discard_the_others(enabled: object) -> N
 
 
 @pytest.mark.parametrize("body", WRONG)
-def test_what_cannot_be_used(body: dict[str, Any]) -> None:
+def test_unusable_replies(body: dict[str, Any]) -> None:
     with pytest.raises(SourceFailed) as caught:
         read(body)
     assert caught.value.detail.startswith("cnpja: ")
     assert CNPJ not in str(caught.value)
 
 
-def test_several_ufs_with_one_that_nobody_asked_for() -> None:
+def test_unrequested_uf_is_a_failure() -> None:
     with pytest.raises(SourceFailed, match="outra UF"):
         read_together(SAVED | {"registrations": [IN_SC, IN_RS]}, "SC", "PR")

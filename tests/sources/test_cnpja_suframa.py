@@ -17,7 +17,7 @@ from balcao.core.suframa import (
     ZoneRecord,
 )
 from balcao.providers.cnpja.adapter import CnpjaAdapter
-from tests.sources.adapters import CNPJ, a_reply, a_zone_inquiry, talk
+from tests.sources.adapters import CNPJ, a_reply, a_zone_inquiry, run_conversation
 from tests.sources.test_cnpja import KEY
 from tests.sources.test_cnpja_refusals import error
 
@@ -115,7 +115,7 @@ RECORD = ZoneRecord(
 
 
 def read(body: dict[str, Any]) -> ZoneRecord:
-    _, record = talk(CnpjaAdapter(KEY).converse(a_zone_inquiry()), a_reply(200, body))
+    _, record = run_conversation(CnpjaAdapter(KEY).converse(a_zone_inquiry()), a_reply(200, body))
     assert isinstance(record, ZoneRecord)
     return record
 
@@ -124,7 +124,7 @@ def test_the_page_s_example_fills_every_field() -> None:
     assert read(SAVED) == RECORD
 
 
-def test_it_is_asked_by_document() -> None:
+def test_request_by_document() -> None:
     request = next(CnpjaAdapter(KEY).converse(a_zone_inquiry()))
     assert (request.method, request.path) == ("GET", "/suframa")
     assert request.query == {"taxId": CNPJ, "strategy": "CACHE_IF_FRESH", "maxAge": "1"}
@@ -146,7 +146,7 @@ def test_statuses(status: dict[str, Any], ours: str) -> None:
     assert read(SAVED | {"status": status}).status == NumberedText(status["id"], ours)
 
 
-def test_what_is_null_or_left_out_is_absent() -> None:
+def test_null_or_missing_is_absent() -> None:
     needed = {name: SAVED[name] for name in NEEDED}
     nothing: dict[str, Any] = {name: None for name in SAVED if name not in NEEDED}
     record = read(needed)
@@ -201,14 +201,14 @@ WRONG = [
         ({"approvalDate": "01/01/2020"}, "data_aprovacao"),
     ],
 )
-def test_a_date_in_another_form_costs_nothing_but_itself(theirs: dict[str, str], ours: str) -> None:
+def test_invalid_date_is_absent(theirs: dict[str, str], ours: str) -> None:
     whole, record = read(SAVED), read(SAVED | theirs)
     assert getattr(record, ours) is None
     assert msgspec.structs.replace(record, **{ours: getattr(whole, ours)}) == whole
 
 
 @pytest.mark.parametrize("body", WRONG)
-def test_what_cannot_be_used(body: dict[str, Any]) -> None:
+def test_unusable_replies(body: dict[str, Any]) -> None:
     with pytest.raises(SourceFailed) as caught:
         read(body)
     assert CNPJ not in str(caught.value)
@@ -216,7 +216,7 @@ def test_what_cannot_be_used(body: dict[str, Any]) -> None:
 
 def test_not_in_the_base_is_proof() -> None:
     reply = error(404, "tax id not registered at revenue service")
-    assert talk(CnpjaAdapter(KEY).converse(a_zone_inquiry()), reply)[1] is None
+    assert run_conversation(CnpjaAdapter(KEY).converse(a_zone_inquiry()), reply)[1] is None
     assert CnpjaAdapter(KEY).conclusive_absence
 
 
@@ -229,6 +229,6 @@ def test_not_in_the_base_is_proof() -> None:
         {"id": 2610800, "text": "X", "performed": None},
     ],
 )
-def test_an_activity_that_is_not_understood_costs_nothing_but_itself(activity: Any) -> None:
+def test_invalid_activity_is_absent(activity: Any) -> None:
     whole, record = read(SAVED), read(SAVED | {"mainActivity": activity})
     assert record == msgspec.structs.replace(whole, atividade_principal=None)

@@ -1,4 +1,4 @@
-"""Our own connections to sources behave as httpx2's do, reply by reply."""
+"""`DirectTransport` behaves like httpx2's own transport, reply by reply."""
 
 import asyncio
 import gzip
@@ -23,17 +23,17 @@ WHOLE = OK + b"Content-Length: 2\r\n\r\n{}"
 
 @dataclass
 class Script:
-    """A server that reads a request and says what stands here, to each connection anew."""
+    """A server that sends fixed pieces in reply to each request."""
 
-    says: Sequence[bytes]
+    pieces: Sequence[bytes]
     closes: bool = False
-    heard: list[bytes] = field(default_factory=list)
+    requests: list[bytes] = field(default_factory=list)
     connections: int = 0
     port: int = 0
 
-    async def heard_one(self, number: int) -> None:
-        """Wait for so many requests."""
-        while len(self.heard) < number:  # noqa: ASYNC110  # of a test: it comes at once
+    async def wait_for_requests(self, number: int) -> None:
+        """Wait until a number of requests have arrived."""
+        while len(self.requests) < number:  # noqa: ASYNC110  # they arrive at once
             await asyncio.sleep(0)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -46,8 +46,10 @@ class Script:
                     for line in head.lower().split(b"\r\n")
                     if line.startswith(b"content-length:")
                 ]
-                self.heard.append(head + await reader.readexactly(int(length[0]) if length else 0))
-                for piece in self.says:
+                self.requests.append(
+                    head + await reader.readexactly(int(length[0]) if length else 0)
+                )
+                for piece in self.pieces:
                     writer.write(piece)
                     await writer.drain()
                     await asyncio.sleep(0)
@@ -73,7 +75,7 @@ def direct() -> httpx2.AsyncBaseTransport:
     return DirectTransport(None, connections_max=100, keepalive_seconds=15)
 
 
-def httpx2_s_own() -> httpx2.AsyncBaseTransport:
+def httpx2_default() -> httpx2.AsyncBaseTransport:
     return httpx2.AsyncHTTPTransport()
 
 
@@ -87,50 +89,52 @@ def upstream_at(port: int, transport: httpx2.AsyncBaseTransport) -> Upstream:
     )
 
 
-def asking(
+def conversation(
     path: str = "/x", method: str = "GET", body: bytes | None = None
 ) -> Exchange[tuple[int, dict[str, str], bytes]]:
     reply: HttpReply = yield HttpRequest(method, path, {"a": "ção &"}, {"x-own": "1"}, body)
     return reply.status, dict(reply.headers), reply.body
 
 
-async def told(upstream: Upstream, **request: Any) -> object:
-    """What comes of it: the reply, or which error with which words."""
+async def outcome_of(upstream: Upstream, **request: Any) -> object:
+    """Return the reply, or type and detail of the error."""
     try:
-        return await upstream.hold(asking(**request))
+        return await upstream.run(conversation(**request))
     except SourceError as error:
         return type(error), error.detail
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What came of asking the same twice, what the server heard, and on how many connections."""
+class Exchanges:
+    """Outcomes of two equal requests, the bytes received, and the number of connections."""
 
-    said: Sequence[Any]
-    heard: Sequence[bytes]
+    outcomes: Sequence[Any]
+    requests: Sequence[bytes]
     connections: int
 
 
 def ask_twice(
     script: Script, make: Callable[[], httpx2.AsyncBaseTransport], **request: Any
-) -> Heard:
+) -> Exchanges:
     async def ask() -> Sequence[object]:
-        script.heard.clear()
+        script.requests.clear()
         script.connections = 0
         async with serving(script):
             upstream = upstream_at(script.port, make())
-            said = [await told(upstream, **request) for _ in range(2)]
+            outcomes = [await outcome_of(upstream, **request) for _ in range(2)]
             await upstream.close()
-        return said
+        return outcomes
 
-    said = asyncio.run(ask())
+    outcomes = asyncio.run(ask())
     port = str(script.port).encode()
-    return Heard(said, [sent.replace(port, b"PORT") for sent in script.heard], script.connections)
+    return Exchanges(
+        outcomes, [sent.replace(port, b"PORT") for sent in script.requests], script.connections
+    )
 
 
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
-# Replies, and whether the connection is closed after them.
+# Valid replies, with whether the server closes the connection after them.
 GOOD: dict[str, tuple[bytes, bool]] = {
     "whole": (WHOLE, False),
     "closing announced": (OK + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}", True),
@@ -192,17 +196,17 @@ BAD: dict[str, tuple[bytes, bool]] = {
         True,
     ),
     "an endless head": (OK + b"X-A: b\r\n" * 60_000, True),
-    "a coding that nobody knows": (
+    "an unknown coding": (
         OK + b"Content-Encoding: br\r\nContent-Length: 2\r\n\r\n{}",
         False,
     ),
     "announced as too large": (OK + b"Content-Length: 200001\r\n\r\n{}", False),
     "too large": (CHUNKED + b"30d41\r\n" + b"x" * 200_001 + b"\r\n0\r\n\r\n", False),
-    "what swells": (
+    "a compression bomb": (
         OK + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(10_000_000)),
         True,
     ),
-    "not what it is said to be in": (
+    "not in the declared coding": (
         OK + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
         False,
     ),
@@ -210,45 +214,45 @@ BAD: dict[str, tuple[bytes, bool]] = {
 
 
 @pytest.mark.parametrize("reply", GOOD)
-@pytest.mark.parametrize("pieces", ["at once", "byte by byte"])
-def test_what_is_read(reply: str, pieces: str) -> None:
-    says, closes = GOOD[reply]
-    if pieces == "byte by byte" and len(says) > 1_000:
+@pytest.mark.parametrize("split", ["at once", "byte by byte"])
+def test_valid_replies(reply: str, split: str) -> None:
+    pieces, closes = GOOD[reply]
+    if split == "byte by byte" and len(pieces) > 1_000:
         pytest.skip("long")
-    script = Script([says] if pieces == "at once" else [bytes([one]) for one in says], closes)
+    script = Script([pieces] if split == "at once" else [bytes([one]) for one in pieces], closes)
     ours = ask_twice(script, direct)
-    assert ours == ask_twice(script, httpx2_s_own)
-    assert ours.said[0] == ours.said[1]
-    assert isinstance(ours.said[0][0], int), ours.said
+    assert ours == ask_twice(script, httpx2_default)
+    assert ours.outcomes[0] == ours.outcomes[1]
+    assert isinstance(ours.outcomes[0][0], int), ours.outcomes
 
 
 @pytest.mark.parametrize("reply", BAD)
-def test_what_is_a_failure(reply: str) -> None:
-    says, closes = BAD[reply]
-    ours, theirs = (ask_twice(Script([says], closes), make) for make in (direct, httpx2_s_own))
-    assert (ours.said, ours.heard) == (theirs.said, theirs.heard)
-    assert [kind for kind, _ in ours.said] == [SourceFailed, SourceFailed]
+def test_invalid_replies(reply: str) -> None:
+    pieces, closes = BAD[reply]
+    ours, theirs = (ask_twice(Script([pieces], closes), make) for make in (direct, httpx2_default))
+    assert (ours.outcomes, ours.requests) == (theirs.outcomes, theirs.requests)
+    assert [kind for kind, _ in ours.outcomes] == [SourceFailed, SourceFailed]
 
 
 @pytest.mark.parametrize("more", [b"more", WHOLE])
-def test_what_nobody_asked_for_is_no_answer_to_the_next(more: bytes) -> None:
+def test_unrequested_data_is_no_reply_to_the_next_request(more: bytes) -> None:
     ours = ask_twice(Script([WHOLE + more]), direct)
-    assert ours.said == [(200, {"content-length": "2"}, b"{}")] * 2
+    assert ours.outcomes == [(200, {"content-length": "2"}, b"{}")] * 2
     assert ours.connections == 2
 
 
 @pytest.mark.parametrize(("method", "body"), [("POST", b"{}"), ("POST", None), ("GET", None)])
-def test_what_is_sent(method: str, body: bytes | None) -> None:
+def test_request_bytes(method: str, body: bytes | None) -> None:
     ours, theirs = (
         ask_twice(Script([WHOLE]), make, method=method, body=body)
-        for make in (direct, httpx2_s_own)
+        for make in (direct, httpx2_default)
     )
     assert ours == theirs
-    assert ours.heard[0].startswith(f"{method} /base/x?a=".encode())
+    assert ours.requests[0].startswith(f"{method} /base/x?a=".encode())
 
 
-def test_no_line_is_smuggled_in() -> None:
-    """Neither by a header's value nor by an address."""
+def test_no_header_injection() -> None:
+    """Line breaks in header values or addresses cannot add headers."""
 
     def smuggling() -> Exchange[int]:
         reply = yield HttpRequest("GET", "/x", headers={"x-own": "1\r\nx-other: 2"})
@@ -258,22 +262,22 @@ def test_no_line_is_smuggled_in() -> None:
         async with serving(Script([WHOLE])) as script:
             upstream = upstream_at(script.port, direct())
             with pytest.raises(SourceFailed):
-                await upstream.hold(smuggling())
-            await told(upstream, path="/y\r\nx-other: 2")
+                await upstream.run(smuggling())
+            await outcome_of(upstream, path="/y\r\nx-other: 2")
             await upstream.close()
-            assert not any(b"\nx-other" in sent for sent in script.heard)
+            assert not any(b"\nx-other" in sent for sent in script.requests)
 
     asyncio.run(ask())
 
 
-def test_a_connection_that_was_closed_meanwhile_is_not_used() -> None:
-    """Not even where the event loop had no time to see it."""
+def test_closed_connection_is_not_reused() -> None:
+    """Not even if the event loop has not noticed the close."""
 
     async def ask() -> None:
         async with serving(Script([WHOLE], closes=True)) as script:
             upstream = upstream_at(script.port, direct())
             for number in range(1, 4):
-                assert (await told(upstream))[0] == 200  # type: ignore[index]
+                assert (await outcome_of(upstream))[0] == 200  # type: ignore[index]
                 await asyncio.sleep(0.05)
                 assert script.connections == number
             await upstream.close()
@@ -281,7 +285,7 @@ def test_a_connection_that_was_closed_meanwhile_is_not_used() -> None:
     asyncio.run(ask())
 
 
-def test_an_idle_connection_is_not_kept_for_long() -> None:
+def test_idle_connection_expires() -> None:
     async def ask(keepalive_seconds: float) -> int:
         async with serving(Script([WHOLE])) as script:
             transport = DirectTransport(
@@ -289,7 +293,7 @@ def test_an_idle_connection_is_not_kept_for_long() -> None:
             )
             upstream = upstream_at(script.port, transport)
             for _ in range(3):
-                await told(upstream)
+                await outcome_of(upstream)
             await upstream.close()
             return script.connections
 
@@ -297,11 +301,11 @@ def test_an_idle_connection_is_not_kept_for_long() -> None:
     assert asyncio.run(ask(0)) == 3
 
 
-def test_no_more_connections_than_there_may_be() -> None:
-    """Who finds none free in time is told so, and the place is given back, however it ends."""
+def test_number_of_connections_is_limited() -> None:
+    """Without a free one in time, `PoolTimeout` is raised; cancelled requests free theirs."""
 
     async def ask() -> None:
-        async with serving(Script([])) as script:  # it never answers
+        async with serving(Script([])) as script:  # never answers
             transport = DirectTransport(None, connections_max=1, keepalive_seconds=15)
             request = httpx2.Request(
                 "GET",
@@ -309,13 +313,13 @@ def test_no_more_connections_than_there_may_be() -> None:
                 extensions={"timeout": {"connect": 5.0, "pool": 0.01}},
             )
             first = asyncio.create_task(transport.handle_async_request(request))
-            await script.heard_one(1)
+            await script.wait_for_requests(1)
             with pytest.raises(httpx2.PoolTimeout):
                 await transport.handle_async_request(request)
             first.cancel()
             await asyncio.wait([first])
             second = asyncio.create_task(transport.handle_async_request(request))
-            await script.heard_one(2)
+            await script.wait_for_requests(2)
             second.cancel()
             await asyncio.wait([second])
             assert script.connections == 2, "one that was given up is not used again"
@@ -324,17 +328,17 @@ def test_no_more_connections_than_there_may_be() -> None:
     asyncio.run(ask())
 
 
-def test_a_trailer_without_end() -> None:
-    """The parser keeps all of it until it ends: so it must not be endless."""
+def test_endless_trailer() -> None:
+    """The parser buffers the whole trailer, so its size is limited."""
     begins = OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx-trailer: "
     script = Script([begins, *[b"a" * 65_536] * 100, b"\r\n\r\n"])
     ours = ask_twice(script, direct)
-    assert [kind for kind, _ in ours.said] == [SourceFailed, SourceFailed]
+    assert [kind for kind, _ in ours.outcomes] == [SourceFailed, SourceFailed]
     assert ours.connections == 2
 
 
-def test_what_is_not_taken_is_not_read() -> None:
-    """A flood waits at the other side, not in our memory."""
+def test_unread_body_has_backpressure() -> None:
+    """An unread body is held back by the sender, not buffered in our memory."""
     sent = 0
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -360,7 +364,7 @@ def test_what_is_not_taken_is_not_read() -> None:
         taken = 0
         async for chunk in reply.aiter_bytes():
             taken += len(chunk)
-            if taken > 2 * before:  # it went on where it was
+            if taken > 2 * before:  # reading resumed
                 break
         await reply.aclose()
         assert before < 20_000_000
@@ -370,26 +374,26 @@ def test_what_is_not_taken_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/", "http://nobody.invalid/"])
-def test_nobody_there(address: str) -> None:
+def test_unreachable_host(address: str) -> None:
     async def by(transport: httpx2.AsyncBaseTransport) -> object:
         upstream = Upstream(
             "acme", address, timeout_seconds=5, answer_bytes_max=100, transport=transport
         )
-        said = await told(upstream)
+        outcomes = await outcome_of(upstream)
         await upstream.close()
-        return said
+        return outcomes
 
     ours = asyncio.run(by(direct()))
-    assert ours == asyncio.run(by(httpx2_s_own()))
+    assert ours == asyncio.run(by(httpx2_default()))
     assert ours == (SourceUnavailable, "acme: sem conexão (ConnectError)")
 
 
-def test_a_host_that_does_not_take_connections() -> None:
+def test_host_that_accepts_no_connections() -> None:
     async def ask() -> None:
         transport = direct()
         request = httpx2.Request(
             "GET",
-            "http://192.0.2.1/",  # reserved for documents: nobody is there
+            "http://192.0.2.1/",  # reserved for documentation: unreachable
             extensions={"timeout": {"connect": 0.05, "pool": 1.0}},
         )
         with pytest.raises((httpx2.ConnectTimeout, httpx2.ConnectError)):
@@ -399,7 +403,7 @@ def test_a_host_that_does_not_take_connections() -> None:
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
-def test_a_proxy_of_the_environment_is_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_proxy_is_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> None:
         async with serving(Script([WHOLE])) as proxy:
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
@@ -407,23 +411,23 @@ def test_a_proxy_of_the_environment_is_used(name: str, monkeypatch: pytest.Monke
             upstream = Upstream(
                 "acme", "http://source.test", timeout_seconds=5, answer_bytes_max=100
             )
-            said = await told(upstream)
+            outcomes = await outcome_of(upstream)
             await upstream.close()
-            if name == "https_proxy":  # which says nothing of this address
-                assert said == (SourceUnavailable, "acme: sem conexão (ConnectError)")
+            if name == "https_proxy":  # does not apply to this address
+                assert outcomes == (SourceUnavailable, "acme: sem conexão (ConnectError)")
             else:
-                assert proxy.heard[0].startswith(b"GET http://source.test/x?a=")
+                assert proxy.requests[0].startswith(b"GET http://source.test/x?a=")
 
     asyncio.run(ask())
 
 
-def test_a_connection_that_is_gone_before_it_is_used_says_so() -> None:
-    """Nothing was sent, so it may be tried once more; and nobody waits for a reply."""
+def test_lost_connection_raises_before_sending() -> None:
+    """It raises at once, as an error before sending, so that the request may be retried."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         connection = _Connection(asyncio.get_running_loop())
         connection.connection_lost(None)
         with pytest.raises(httpx2.ConnectError):
-            await asyncio.wait_for(connection.ask(b"GET / HTTP/1.1\r\n\r\n"), 60)
+            await asyncio.wait_for(connection.send(b"GET / HTTP/1.1\r\n\r\n"), 60)
 
-    asyncio.run(story())
+    asyncio.run(scenario())

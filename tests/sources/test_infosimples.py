@@ -10,16 +10,24 @@ from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.infosimples.codes import CODES, CodeMeaning
-from balcao.providers.infosimples.envelope import Envelope, read, refusal
+from balcao.providers.infosimples.envelope import Envelope, error_for, read
 from balcao.sources.contract import HttpReply, HttpRequest
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, a_zone_inquiry, an_inquiry, talk
+from tests.sources.adapters import (
+    CNPJ,
+    LETTERS,
+    a_reply,
+    a_uf,
+    a_zone_inquiry,
+    an_inquiry,
+    run_conversation,
+)
 
 TOKEN = "the-token-of-infosimples"
 
 
 def enveloped(code: int, *data: Any, status: int = 200, billable: bool | None = None) -> HttpReply:
-    """A result as they send it; every text of theirs names the document."""
+    """Return a reply in which every text contains the document."""
     return a_reply(
         status,
         {
@@ -57,7 +65,7 @@ def form_of(request: HttpRequest, seconds_left: int = 25) -> dict[str, list[str]
         (a_uf("MT", CPF), {"cpf": [CPF], "uf": ["MT"]}),
     ],
 )
-def test_it_is_asked_with_a_form(inquiry: Inquiry, document: dict[str, list[str]]) -> None:
+def test_request_is_a_form(inquiry: Inquiry, document: dict[str, list[str]]) -> None:
     request = next(InfosimplesAdapter(TOKEN).converse(inquiry))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
     assert request.headers == {"content-type": "application/x-www-form-urlencoded"}
@@ -70,7 +78,7 @@ def test_it_is_asked_with_a_form(inquiry: Inquiry, document: dict[str, list[str]
     ("seconds_left", "timeout"),
     [(90, "88"), (118, "116"), (25, "23"), (9, "7"), (2, "1"), (0, "1")],
 )
-def test_they_may_spend_what_is_left_of_our_own_time(seconds_left: int, timeout: str) -> None:
+def test_time_limit_is_the_remaining_time(seconds_left: int, timeout: str) -> None:
     for inquiry in (a_uf(), a_uf("MT", CPF)):
         request = next(InfosimplesAdapter(TOKEN).converse(inquiry))
         assert form_of(request, seconds_left)["timeout"] == [timeout]
@@ -86,7 +94,7 @@ def test_the_token_shows_nowhere() -> None:
     assert TOKEN not in request.path
 
 
-def test_what_it_may_be_asked() -> None:
+def test_capabilities() -> None:
     assert InfosimplesAdapter(TOKEN).capabilities.include(a_uf())
     assert InfosimplesAdapter(TOKEN).capabilities.include(a_uf("SP", CPF))
     assert not InfosimplesAdapter(TOKEN).capabilities.include(a_uf("SP", LETTERS))
@@ -113,7 +121,9 @@ MEANINGS = [
 @pytest.mark.parametrize(("code", "kind"), MEANINGS)
 def test_refusals_by_code(code: int, kind: type[SourceError], billable: bool) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code, billable=billable))
+        run_conversation(
+            InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code, billable=billable)
+        )
     error = caught.value
     assert type(error) is kind
     assert error.detail.startswith("infosimples: ")
@@ -123,32 +133,32 @@ def test_refusals_by_code(code: int, kind: type[SourceError], billable: bool) ->
     assert TOKEN not in error.detail
 
 
-def test_every_code_of_theirs_is_known() -> None:
+def test_all_codes_are_known() -> None:
     assert set(CODES) == {200, 201, *range(600, 623)}
     assert {code for code in CODES if code not in dict(MEANINGS)} == {200, 201, 612}
 
 
 @pytest.mark.parametrize("code", [601, 602, 603])
-def test_what_only_the_operator_can_mend_is_said_loudly(code: int) -> None:
+def test_errors_for_the_operator_are_marked(code: int) -> None:
     assert CODES[code].meaning is CodeMeaning.MISCONFIGURED
     with pytest.raises(SourceUnavailable, match="VERIFIQUE A CONFIGURAÇÃO"):
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
+        run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
 
 
 @pytest.mark.parametrize(("code", "seconds"), [(615, 30), (617, 120), (622, 300)])
-def test_how_long_to_leave_it_alone(code: int, seconds: int) -> None:
+def test_retry_seconds_by_code(code: int, seconds: int) -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
+        run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(code))
     assert caught.value.retry_in_seconds == seconds
 
 
-def test_our_own_mistakes_are_called_so() -> None:
+def test_our_own_mistakes() -> None:
     with pytest.raises(SourceFailed, match="ERRO NOSSO"):
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(606))
+        run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(606))
 
 
 def test_a_code_as_long_as_a_document_is_not_repeated() -> None:
-    error = refusal("infosimples", Envelope(int(CNPJ)))
+    error = error_for("infosimples", Envelope(int(CNPJ)))
     assert error.detail == "infosimples: código desconhecido"
 
 
@@ -156,9 +166,7 @@ def test_a_code_as_long_as_a_document_is_not_repeated() -> None:
     ("header", "billable"),
     [({"header": {"billable": True}}, True), ({"header": {}}, None), ({}, None)],
 )
-def test_whether_it_is_charged_is_what_the_header_says(
-    header: dict[str, Any], billable: bool | None
-) -> None:
+def test_charge_is_read_from_the_header(header: dict[str, Any], billable: bool | None) -> None:
     assert read("infosimples", a_reply(200, {"code": 612} | header)).billable is billable
 
 
@@ -181,13 +189,13 @@ def test_whether_it_is_charged_is_what_the_header_says(
     ],
 )
 @pytest.mark.parametrize("code", [200, 608, 620])
-def test_what_a_reply_costs_us(code: int, header: Any, micros: int) -> None:
+def test_cost_of_a_reply(code: int, header: Any, micros: int) -> None:
     reply = a_reply(200, {"code": code, "header": header, "data": {}, "errors": [CNPJ]})
     assert InfosimplesAdapter(TOKEN).cost_micros(reply) == micros
 
 
 @pytest.mark.parametrize("reply", [a_reply(502, b"<html></html>"), a_reply(200, []), a_reply(200)])
-def test_a_reply_without_a_header_costs_nothing(reply: HttpReply) -> None:
+def test_reply_without_a_header_has_no_cost(reply: HttpReply) -> None:
     assert InfosimplesAdapter(TOKEN).cost_micros(reply) == 0
 
 
@@ -210,7 +218,7 @@ def test_a_reply_without_a_header_costs_nothing(reply: HttpReply) -> None:
         (a_reply(502, b"<html></html>"), SourceUnavailable),
         (a_reply(503, b"<html></html>"), SourceUnavailable),
         (a_reply(504, b"<html></html>"), SourceFailed),
-        # Their own envelope says more than the HTTP status; a result it does not bring.
+        # with an HTTP error, the envelope's code counts unless it is a result
         (enveloped(601, status=401), SourceUnavailable),
         (enveloped(615, status=500), SourceUnavailable),
         (enveloped(604, status=400), SourceFailed),
@@ -220,20 +228,22 @@ def test_a_reply_without_a_header_costs_nothing(reply: HttpReply) -> None:
 )
 def test_refusals_by_http(reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), reply)
+        run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), reply)
     assert type(caught.value) is kind
     assert CNPJ not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [200, 404])
 def test_no_data_is_an_empty_answer(status: int) -> None:
-    _, found = talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(612, status=status))
+    _, found = run_conversation(
+        InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(612, status=status)
+    )
     assert found == Registrations(CNPJ, "SC", com_endereco=True)
 
 
 def test_a_probe_names_no_document_and_an_impossible_time_limit() -> None:
-    requests, said = talk(InfosimplesAdapter(TOKEN).probe(a_uf("RS")), enveloped(604))
-    assert said == "respondeu"
+    requests, result = run_conversation(InfosimplesAdapter(TOKEN).probe(a_uf("RS")), enveloped(604))
+    assert result == "respondeu"
     (request,) = requests
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sintegra/unificada")
     assert form_of(request) == {
@@ -246,7 +256,9 @@ def test_a_probe_names_no_document_and_an_impossible_time_limit() -> None:
 
 @pytest.mark.parametrize("code", [604, 606, 607, 612])
 def test_a_probe_that_was_answered(code: int) -> None:
-    assert talk(InfosimplesAdapter(TOKEN).probe(a_uf()), enveloped(code))[1] == "respondeu"
+    assert (
+        run_conversation(InfosimplesAdapter(TOKEN).probe(a_uf()), enveloped(code))[1] == "respondeu"
+    )
 
 
 @pytest.mark.parametrize(
@@ -264,6 +276,6 @@ def test_a_probe_that_was_answered(code: int) -> None:
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(InfosimplesAdapter(TOKEN).probe(a_uf()), reply)
+        run_conversation(InfosimplesAdapter(TOKEN).probe(a_uf()), reply)
     assert type(caught.value) is kind
     assert TOKEN not in str(caught.value)

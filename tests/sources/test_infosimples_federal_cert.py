@@ -14,7 +14,7 @@ from balcao.core.errors import SourceError
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, talk
+from tests.sources.adapters import CNPJ, LETTERS, run_conversation
 from tests.sources.certificates_world import (
     BIRTH,
     RECEIPT,
@@ -88,7 +88,9 @@ def read(**changes: Any) -> FederalCertificate:
 
 def failing(*replies: HttpReply, cpf: bool = False) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        talk(InfosimplesAdapter(TOKEN).certify(federal(CPF) if cpf else federal()), *replies)
+        run_conversation(
+            InfosimplesAdapter(TOKEN).certify(federal(CPF) if cpf else federal()), *replies
+        )
     error = caught.value
     assert error.__suppress_context__ or error.__context__ is None
     for secret in SECRETS:
@@ -106,7 +108,7 @@ def failing(*replies: HttpReply, cpf: bool = False) -> SourceError:
         (CPF, True, {"cpf": CPF, "birthdate": BIRTH, "preferencia_emissao": "nova"}),
     ],
 )
-def test_how_it_is_asked(document: str, reissue: bool, asked: dict[str, str]) -> None:
+def test_request_parameters(document: str, reissue: bool, asked: dict[str, str]) -> None:
     request = next(InfosimplesAdapter(TOKEN).certify(federal(document, reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/receita-federal/pgfn")
     assert request.query == {}
@@ -117,14 +119,14 @@ def test_how_it_is_asked(document: str, reissue: bool, asked: dict[str, str]) ->
 
 
 def test_every_field() -> None:
-    said = certified(federal(), enveloped(200, SAVED))
-    assert said.certificate == RECORD
-    assert said.receipt == RECEIPT
-    assert RECEIPT not in repr(said)
+    result = certified(federal(), enveloped(200, SAVED))
+    assert result.certificate == RECORD
+    assert result.receipt == RECEIPT
+    assert RECEIPT not in repr(result)
 
 
 def test_a_person() -> None:
-    said = SAVED | {
+    result = SAVED | {
         "cnpj": "",
         "normalizado_cnpj": "",
         "cpf": "900.100.001-00",
@@ -132,19 +134,19 @@ def test_a_person() -> None:
         "razao_social": "",
         "nome": "FULANA DE TAL",
     }
-    reply = enveloped(200, said, header={"parameters": {"cpf": CPF}, "billable": False})
+    reply = enveloped(200, result, header={"parameters": {"cpf": CPF}, "billable": False})
     assert the_federal(certified(federal(CPF), reply)) == msgspec.structs.replace(
         RECORD, document=CPF, name="FULANA DE TAL", provider_billable=False, provider_elapsed_ms=0
     )
 
 
-def test_only_what_there_must_be() -> None:
+def test_only_required_fields() -> None:
     least = BARE | {"tipo": "Negativa", "certidao_codigo": "A1B2"}
-    said = certified(federal(), enveloped(200, least, header=None))
-    assert said.certificate == FederalCertificate(
+    result = certified(federal(), enveloped(200, least, header=None))
+    assert result.certificate == FederalCertificate(
         document=CNPJ, kind="CND", code="A1B2", issued=True, provider_code=200
     )
-    assert said.receipt is None
+    assert result.receipt is None
 
 
 # --- the type ----------------------------------------------------------------------------------
@@ -176,14 +178,14 @@ KINDS = [
 
 @pytest.mark.parametrize("flag", [True, False, None])
 @pytest.mark.parametrize(("kind_text", "title", "kind"), KINDS)
-def test_the_type_is_read_from_the_texts_and_never_from_the_flag(
+def test_type_is_read_from_texts_not_flags(
     kind_text: str | None, title: str | None, kind: str | None, flag: bool | None
 ) -> None:
-    said = read(tipo=kind_text, certidao=title, conseguiu_emitir_certidao_negativa=flag)
-    assert said.kind == kind
-    assert said.issued == (kind in ("CND", "CPEND") if flag is None else flag)
-    assert said.kind_text == (None if kind else kind_text or title)
-    assert said.message == (None if said.good else "Texto")
+    result = read(tipo=kind_text, certidao=title, conseguiu_emitir_certidao_negativa=flag)
+    assert result.kind == kind
+    assert result.issued == (kind in ("CND", "CPEND") if flag is None else flag)
+    assert result.kind_text == (None if kind else kind_text or title)
+    assert result.message == (None if result.good else "Texto")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +214,7 @@ NOISE = st.text(alphabet="AÀaç nãoefitsdgv-,.()/\n", max_size=20)
 
 
 @given(NOISE, NOISE, st.sampled_from(["positiva", "Positiva", "POSITIVA", "POSITÍVA"]), NOISE)
-def test_positive_without_the_effects_is_never_good(
+def test_positive_without_effects_is_never_good(
     before: str, between: str, word: str, after: str
 ) -> None:
     text = f"{before} {word} {between} negativa {after}"
@@ -232,7 +234,7 @@ def test_positive_somewhere_in_any_text(before: str, after: str) -> None:
 
 
 @given(st.text(), st.text())
-def test_no_certificate_is_made_of_any_text_without_its_words(tipo: str, title: str) -> None:
+def test_texts_without_keywords_are_no_certificate(tipo: str, title: str) -> None:
     if "NEGATIVA" not in certificate_words.words(f"{tipo} {title}"):
         assert certificate_words.kind(tipo, title) in ("CPD", None)
 
@@ -241,23 +243,23 @@ def test_no_certificate_is_made_of_any_text_without_its_words(tipo: str, title: 
 
 
 def test_an_extension() -> None:
-    said = read(situacao="VÁLIDA PRORROGADA ATÉ 16/01/2027", validade_prorrogada="16/01/2027")
-    assert said.status == "Válida Prorrogada até 16/01/2027"
-    assert (said.validity, said.extended_validity) == ("2026-12-17", "2027-01-16")
-    assert said.effective_validity == "2027-01-16"
+    result = read(situacao="VÁLIDA PRORROGADA ATÉ 16/01/2027", validade_prorrogada="16/01/2027")
+    assert result.status == "Válida Prorrogada até 16/01/2027"
+    assert (result.validity, result.extended_validity) == ("2026-12-17", "2027-01-16")
+    assert result.effective_validity == "2027-01-16"
     assert read(situacao="Válida Prorrogada até 16/01/2027").extended_validity == "2027-01-16"
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("given", "status"),
     [("VALIDA", "Válida"), ("", "Válida"), ("Em  análise", "Em análise")],
 )
-def test_the_status(said: str, status: str) -> None:
-    assert read(situacao=said).status == status  # the second field says "Válida"
+def test_the_status(given: str, status: str) -> None:
+    assert read(situacao=given).status == status  # the second field is "Válida"
 
 
 @pytest.mark.parametrize(
-    ("said", "queried_at"),
+    ("given", "queried_at"),
     [
         ("15/01/2018 10:00:00", "2018-01-15T10:00:00-02:00"),  # daylight saving time
         ("05/08/2026", None),
@@ -265,17 +267,17 @@ def test_the_status(said: str, status: str) -> None:
         ("31/02/2026 10:00:00", None),
     ],
 )
-def test_when_the_origin_was_asked(said: str, queried_at: str | None) -> None:
-    assert read(normalizado_consulta_datahora=said).queried_at == queried_at
+def test_queried_at(given: str, queried_at: str | None) -> None:
+    assert read(normalizado_consulta_datahora=given).queried_at == queried_at
 
 
 def test_debts_may_be_unknown() -> None:
-    said = read(debitos_rfb=None, debitos_pgfn=False)
-    assert (said.rfb_debts, said.pgfn_debts) == (None, False)
+    result = read(debitos_rfb=None, debitos_pgfn=False)
+    assert (result.rfb_debts, result.pgfn_debts) == (None, False)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "given",
     [
         {"debitos_rfb": True},
         {"debitos_pgfn": True},
@@ -284,12 +286,12 @@ def test_debts_may_be_unknown() -> None:
         {"situacao": "Substituída"},
     ],
 )
-def test_what_speaks_against_a_negative_certificate(said: dict[str, object]) -> None:
-    """A CND beside facts that deny it is no result at all."""
-    assert "contraditória" in str(failing(enveloped(200, SAVED | said)))
+def test_contradicted_negative_certificate(given: dict[str, object]) -> None:
+    """A CND with contradicting fields is a failure."""
+    assert "contraditória" in str(failing(enveloped(200, SAVED | given)))
 
 
-# The body of a positive certificate with effects, and the end of every one.
+# The text of a positive certificate with effects, and the end of every certificate.
 BODY = (
     "Constam débitos administrados pela Secretaria Especial da Receita Federal do Brasil (RFB) com"
     " exigibilidade suspensa nos termos do art. 151 da Lei nº 5.172, de 25 de outubro de 1966."
@@ -308,20 +310,20 @@ CLOSING = "Qualquer rasura ou emenda invalidará este documento."
         (None, TITLE, "CND"),
     ],
 )
-def test_the_words_of_a_valid_certificate_deny_nothing(
+def test_text_of_a_valid_certificate_is_not_a_denial(
     field: str, body: str, kind_text: str | None, title: str, kind: str
 ) -> None:
     texts = {"mensagem": None, "descricao": None, field: body}
-    said = read(tipo=kind_text, certidao=title, **texts)
-    assert (said.kind, said.good) == (kind, True)
+    result = read(tipo=kind_text, certidao=title, **texts)
+    assert (result.kind, result.good) == (kind, True)
 
 
-def test_the_title_alone() -> None:
-    """Answers of today often leave type, status and the receipt's code null."""
+def test_only_a_title() -> None:
+    """Current replies often have no type, status and verification code."""
     nulls = dict.fromkeys(("tipo", "situacao", "cnpj_situacao", "consulta_comprovante"))
-    said = read(certidao=WITH_EFFECTS, debitos_rfb=True, debitos_pgfn=False, **nulls)
-    assert (said.kind, said.status, said.verification_code) == ("CPEND", "", "")
-    assert (said.rfb_debts, said.pgfn_debts) == (True, False)
+    result = read(certidao=WITH_EFFECTS, debitos_rfb=True, debitos_pgfn=False, **nulls)
+    assert (result.kind, result.status, result.verification_code) == ("CPEND", "", "")
+    assert (result.rfb_debts, result.pgfn_debts) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -340,15 +342,15 @@ def test_the_title_alone() -> None:
         ({"razao_social": 5}, "name", ""),
     ],
 )
-def test_a_field_in_another_form_costs_that_field_only(
+def test_invalid_optional_field_is_absent(
     changes: dict[str, Any], field: str, value: object
 ) -> None:
-    said = read(**changes)
-    assert said.kind == "CND"
-    assert getattr(said, field) == value
+    result = read(**changes)
+    assert result.kind == "CND"
+    assert getattr(result, field) == value
 
 
-def test_a_receipt_beside_the_data() -> None:
+def test_receipt_outside_the_data() -> None:
     other = "https://storage.example.com/receipts/0009.pdf"
     reply = enveloped(200, SAVED | {"site_receipt": None}, site_receipts=[other, RECEIPT])
     assert certified(federal(), reply).receipt == other
@@ -358,7 +360,7 @@ def test_the_reason_in_order() -> None:
     positive = {"tipo": "Positiva", "certidao": None}
     assert read(**positive).message == "Texto"
     assert read(**positive, mensagem="", descricao="Há débitos").message == "Há débitos"
-    said = SAVED | positive | {"mensagem": None, "descricao": ""}
-    assert the_federal(certified(federal(), enveloped(200, said, errors=["Por isso"]))).message == (
-        "Por isso"
-    )
+    result = SAVED | positive | {"mensagem": None, "descricao": ""}
+    assert the_federal(
+        certified(federal(), enveloped(200, result, errors=["Por isso"]))
+    ).message == ("Por isso")

@@ -1,4 +1,4 @@
-"""Infosimples: no federal certificate, none that may pass for one (`infosimples.md` section 4)."""
+"""Infosimples: refused or invalid federal certificates (`infosimples.md` section 4)."""
 
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,7 +17,7 @@ from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.records import CNPJ as OTHER_CNPJ
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, run_conversation
 from tests.sources.certificates_world import (
     BRANCH,
     TOKEN,
@@ -29,11 +29,11 @@ from tests.sources.certificates_world import (
 from tests.sources.test_infosimples_federal_cert import BARE, SAVED, TITLE, failing, read
 
 
-def test_a_title_without_a_certificate_below_it() -> None:
+def test_title_without_a_certificate() -> None:
     page = BARE | {"certidao": TITLE, "mensagem": "Informações insuficientes."}
     nothing = page | {"conseguiu_emitir_certidao_negativa": False}
-    said = certified(federal(), enveloped(200, nothing))
-    assert said.certificate == FederalCertificate(
+    result = certified(federal(), enveloped(200, nothing))
+    assert result.certificate == FederalCertificate(
         document=CNPJ,
         message="Informações insuficientes.",
         provider_code=200,
@@ -47,7 +47,7 @@ def test_a_title_without_a_certificate_below_it() -> None:
 
 @pytest.mark.parametrize("document", [CNPJ, CPF])
 @pytest.mark.parametrize("code", [611, 612])
-def test_what_the_origin_cannot_issue_is_a_result(code: int, document: str) -> None:
+def test_refused_issuance_is_a_result(code: int, document: str) -> None:
     kind = "cnpj" if document == CNPJ else "cpf"
     header = {
         "billable": True,
@@ -58,24 +58,26 @@ def test_what_the_origin_cannot_issue_is_a_result(code: int, document: str) -> N
     reply = enveloped(
         code, header=header, errors=["Informações ", "insuficientes."], site_receipts=receipts
     )
-    said = certified(federal(document), reply)
-    assert said.certificate == FederalCertificate(
+    result = certified(federal(document), reply)
+    assert result.certificate == FederalCertificate(
         document=document,
         message="Informações insuficientes.",
         provider_code=code,
         provider_billable=True,
         provider_elapsed_ms=13965,
     )
-    assert not the_federal(said).good
-    assert said.receipt == receipts[0]
+    assert not the_federal(result).good
+    assert result.receipt == receipts[0]
 
 
 @pytest.mark.parametrize("errors", [None, [], {}, "text", [1, None]])
 @pytest.mark.parametrize("receipts", [None, [], {}, "text", [1, None, ""]])
-def test_nothing_depends_on_the_reasons_and_receipts(errors: Any, receipts: Any) -> None:
-    said = certified(federal(), enveloped(611, errors=errors, site_receipts=receipts, header=None))
-    assert the_federal(said).message == "A fonte não pôde emitir a certidão pela internet."
-    assert said.receipt is None
+def test_reasons_and_receipts_are_optional(errors: Any, receipts: Any) -> None:
+    result = certified(
+        federal(), enveloped(611, errors=errors, site_receipts=receipts, header=None)
+    )
+    assert the_federal(result).message == "A fonte não pôde emitir a certidão pela internet."
+    assert result.receipt is None
 
 
 def test_a_wrong_birth_date_is_refused_data() -> None:
@@ -84,7 +86,7 @@ def test_a_wrong_birth_date_is_refused_data() -> None:
     assert "608" in error.detail
 
 
-def test_of_a_company_there_is_no_birth_date_to_correct() -> None:
+def test_company_has_no_birth_date_to_correct() -> None:
     assert type(failing(enveloped(608))) is SourceFailed
 
 
@@ -107,7 +109,7 @@ INAPT = (
 def test_a_refused_new_issuance_is_no_impossibility(
     document: str, code: int, reason: str, billable: bool
 ) -> None:
-    """A certificate may be in force: "impossible" would be false, charged for, and kept."""
+    """A certificate may be in force: "impossible" would be wrong, charged and stored."""
     reply = enveloped(code, errors=[reason], header={"billable": billable})
     with pytest.raises(NewIssueRefused, match=str(code)) as caught:
         certified(federal(document, reissue=True), reply)
@@ -116,7 +118,7 @@ def test_a_refused_new_issuance_is_no_impossibility(
 
 @pytest.mark.parametrize("reissue", [False, True])
 def test_a_permanent_error_without_a_verdict_is_a_failure(reissue: bool) -> None:
-    """Never unavailable: what is may be asked again by itself, and this is charged each time."""
+    """Never `SourceUnavailable`, which may be retried automatically and charged each time."""
     for reason in ([], ["Tente novamente mais tarde."], ["Já existe um pedido em processamento."]):
         with pytest.raises(SourceFailed, match="620"):
             certified(federal(reissue=reissue), enveloped(620, errors=reason))
@@ -125,9 +127,9 @@ def test_a_permanent_error_without_a_verdict_is_a_failure(reissue: bool) -> None
 @pytest.mark.parametrize("code", [608, 611, 620])
 @pytest.mark.parametrize("reissue", [False, True])
 def test_inapt_is_final(code: int, reissue: bool) -> None:
-    said = the_federal(certified(federal(reissue=reissue), enveloped(code, errors=[INAPT])))
-    assert (said.kind, said.issued, said.provider_code) == (None, False, code)
-    assert "Inapta - Omissão" in (said.message or "").replace("  ", " ")
+    result = the_federal(certified(federal(reissue=reissue), enveloped(code, errors=[INAPT])))
+    assert (result.kind, result.issued, result.provider_code) == (None, False, code)
+    assert "Inapta - Omissão" in (result.message or "").replace("  ", " ")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_inapt_is_final(code: int, reissue: bool) -> None:
 )
 @pytest.mark.parametrize("code", [611, 612])
 @pytest.mark.parametrize("reissue", [False, True])
-def test_later_is_an_outage_and_no_result(code: int, reason: str, reissue: bool) -> None:
+def test_later_is_an_outage(code: int, reason: str, reissue: bool) -> None:
     with pytest.raises(SourceFailed, match=str(code)):
         certified(federal(reissue=reissue), enveloped(code, errors=[reason]))
     free = enveloped(code, errors=[reason], header={"billable": False})
@@ -165,12 +167,12 @@ def test_later_in_the_message_of_an_empty_page() -> None:
         *((code, SourceUnavailable) for code in (617, 618, 622)),
     ],
 )
-def test_everything_else_is_as_for_other_consultations(code: int, kind: type[SourceError]) -> None:
+def test_other_codes_have_their_usual_meaning(code: int, kind: type[SourceError]) -> None:
     assert type(failing(enveloped(code))) is kind
     assert type(failing(enveloped(code), cpf=True)) is kind
 
 
-# --- what must not pass ------------------------------------------------------------------------
+# --- failures ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -209,9 +211,9 @@ def test_no_answer_at_all(reply: HttpReply) -> None:
 
 
 def test_an_answer_about_the_head_office() -> None:
-    said = certified(federal(BRANCH), enveloped(200, SAVED, header=None))
-    assert the_federal(said).document == CNPJ
-    assert the_federal(said).document[:8] == BRANCH[:8]
+    result = certified(federal(BRANCH), enveloped(200, SAVED, header=None))
+    assert the_federal(result).document == CNPJ
+    assert the_federal(result).document[:8] == BRANCH[:8]
 
 
 @pytest.mark.parametrize(
@@ -224,18 +226,18 @@ def test_an_answer_about_the_head_office() -> None:
         {"normalizado_cnpj": None, "cnpj": None, "cpf": "900.100.001-00"},
     ],
 )
-def test_an_answer_about_somebody_else_names_them(changes: dict[str, Any]) -> None:
-    said = read(**changes)
-    assert said.document in (OTHER_CNPJ, CPF)
+def test_reply_about_another_document_has_that_document(changes: dict[str, Any]) -> None:
+    result = read(**changes)
+    assert result.document in (OTHER_CNPJ, CPF)
 
 
 @pytest.mark.parametrize("reply", [enveloped(611), enveloped(200, SAVED)])
-def test_an_answer_to_another_question_names_its_subject(reply: HttpReply) -> None:
-    said = certified(federal(OTHER_CNPJ), reply)
-    assert the_federal(said).document == CNPJ
+def test_reply_to_another_query_has_its_document(reply: HttpReply) -> None:
+    result = certified(federal(OTHER_CNPJ), reply)
+    assert the_federal(result).document == CNPJ
 
 
-# --- what it may be asked ----------------------------------------------------------------------
+# --- capabilities ------------------------------------------------------------------------------
 
 
 def test_capabilities() -> None:
@@ -247,8 +249,8 @@ def test_capabilities() -> None:
 
 
 def test_a_probe() -> None:
-    requests, said = talk(InfosimplesAdapter(TOKEN).probe(federal()), enveloped(604))
-    assert said == "respondeu"
+    requests, result = run_conversation(InfosimplesAdapter(TOKEN).probe(federal()), enveloped(604))
+    assert result == "respondeu"
     (request,) = requests
     assert request.path == "/api/v2/consultas/receita-federal/pgfn"
     assert parse_qs((request.within(25).body or b"").decode()) == {
@@ -258,4 +260,4 @@ def test_a_probe() -> None:
         "timeout": ["sonda"],
     }
     with pytest.raises(SourceUnavailable, match="603"):
-        talk(InfosimplesAdapter(TOKEN).probe(federal()), enveloped(603))
+        run_conversation(InfosimplesAdapter(TOKEN).probe(federal()), enveloped(603))

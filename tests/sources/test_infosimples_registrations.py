@@ -12,7 +12,7 @@ from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
 from tests.records import CNPJ as OTHER_CNPJ
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, a_uf, run_conversation
 from tests.sources.sefaz.world import REGISTRATIONS
 from tests.sources.test_infosimples import TOKEN, enveloped
 
@@ -47,18 +47,18 @@ SAVED: dict[str, Any] = {
 
 def read(*data: dict[str, Any], inquiry: Inquiry | None = None) -> Registrations:
     reply = enveloped(200 if len(data) == 1 else 201, *data)
-    _, found = talk(InfosimplesAdapter(TOKEN).converse(inquiry or a_uf()), reply)
+    _, found = run_conversation(InfosimplesAdapter(TOKEN).converse(inquiry or a_uf()), reply)
     assert isinstance(found, Registrations)
     return found
 
 
 def the_first(**changes: Any) -> Registration:
-    """The saved registration with changes."""
+    """Read the first registration of the saved reply with changes."""
     return read(SAVED | changes).inscricoes[0]
 
 
 def test_one_result_fills_every_field() -> None:
-    # Said four seconds later, without the municipality's code.
+    # queried four seconds later, without the municipality's code
     (theirs,) = REGISTRATIONS.inscricoes
     assert theirs.endereco is not None
     address = replace(theirs.endereco, codigo_municipio_ibge="")
@@ -83,7 +83,7 @@ def test_several_results_are_several_registrations() -> None:
     assert found.inscricoes[1].endereco.uf == "RS"
 
 
-def test_what_may_be_missing() -> None:
+def test_optional_fields() -> None:
     needed = ("inscricao_estadual", "situacao_cadastral", "normalizado_cnpj")
     bare = {name: SAVED[name] for name in needed}
     expected = Registrations(
@@ -153,13 +153,13 @@ def test_situations_that_are_not(situation: str) -> None:
         "DESDE 05/2003 - ATIVO",
     ],
 )  # fmt: skip
-def test_whether_somebody_is_active_is_never_guessed(situation: str) -> None:
+def test_unknown_situation_is_a_failure(situation: str) -> None:
     with pytest.raises(SourceFailed, match="situação desconhecida"):
         the_first(situacao_cadastral=situation)
 
 
 @pytest.mark.parametrize("situation", ["EM BAIXA", None, 5])
-def test_one_unknown_situation_does_not_discard_the_others(situation: Any) -> None:
+def test_unknown_situation_discards_no_others(situation: Any) -> None:
     unknown = SAVED | {"inscricao_estadual": "250000016", "situacao_cadastral": situation}
     found = read(unknown, SAVED)
     assert [each.inscricao_estadual for each in found.inscricoes] == ["250000008"]
@@ -176,7 +176,7 @@ def test_one_unknown_situation_does_not_discard_the_others(situation: Any) -> No
     ],
 )
 def test_not_registered_is_an_empty_answer(code: int, reason: str) -> None:
-    _, found = talk(InfosimplesAdapter(TOKEN).converse(a_uf()), refused(code, reason))
+    _, found = run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), refused(code, reason))
     assert found == Registrations(CNPJ, "SC", com_endereco=True)
 
 
@@ -185,7 +185,7 @@ def test_not_registered_is_an_empty_answer(code: int, reason: str) -> None:
 def test_an_outage_is_no_empty_answer(code: int, billable: bool) -> None:
     reply = refused(code, "Sistema temporariamente indisponível. Tente novamente.", billable)
     with pytest.raises(SourceFailed if billable else SourceUnavailable, match=str(code)):
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), reply)
+        run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), reply)
 
 
 def refused(code: int, reason: str, billable: bool = True) -> HttpReply:
@@ -214,16 +214,16 @@ def test_a_date_that_is_none(nothing: str | None) -> None:
 
 
 @pytest.mark.parametrize("theirs", ["15.06.2021", "31/02/2021", "06/2021"])
-def test_a_date_in_another_form_costs_nothing_but_itself(theirs: str) -> None:
+def test_invalid_date_is_absent(theirs: str) -> None:
     found = the_first(situacao_cadastral_data=theirs, consulta_datahora=theirs)
     assert found.inscricao_estadual == the_first().inscricao_estadual
     assert found.data_status is None
     assert found.updated_at is None
 
 
-@pytest.mark.parametrize("said", ["Isento", "ISENTA", "NAO CONTRIBUINTE", "Não obrigado"])
-def test_what_has_no_digit_is_no_number(said: str) -> None:
-    exempt = SAVED | {"inscricao_estadual": said, "situacao_cadastral": "ISENTO"}
+@pytest.mark.parametrize("given", ["Isento", "ISENTA", "NAO CONTRIBUINTE", "Não obrigado"])
+def test_number_without_digits_is_ignored(given: str) -> None:
+    exempt = SAVED | {"inscricao_estadual": given, "situacao_cadastral": "ISENTO"}
     assert read(exempt).inscricoes == ()
     assert read(exempt, SAVED).inscricoes == read(SAVED).inscricoes
 
@@ -232,7 +232,7 @@ BY_CNPJ = {name: SAVED[name] for name in SAVED if "cnpj" not in name and "cpf" n
 
 
 @pytest.mark.parametrize(
-    ("said", "inquiry", "document"),
+    ("given", "inquiry", "document"),
     [
         ({"normalizado_cnpj": CNPJ}, a_uf(), CNPJ),
         ({"cnpj": "11.222.333/0001-81"}, a_uf(), CNPJ),
@@ -243,18 +243,18 @@ BY_CNPJ = {name: SAVED[name] for name in SAVED if "cnpj" not in name and "cpf" n
         ({"cnpj_cpf": "900.100.001-00"}, a_uf("SC", CPF), CPF),
         ({"cpf": CPF, "cnpj": OTHER_CNPJ}, a_uf("SC", CPF), CPF),
         ({"cpf": CPF, "cnpj": CNPJ}, a_uf(), CNPJ),
-        # What is told of somebody else is for `sound` to refuse.
+        # `validated` rejects another document
         ({"cnpj": OTHER_CNPJ}, a_uf(), OTHER_CNPJ),
         ({"cpf": CPF}, a_uf(), CPF),
         ({}, a_uf(), ""),
         ({"cnpj": "", "cpf": None}, a_uf(), ""),
     ],
 )
-def test_whose_registration_it_is(said: dict[str, Any], inquiry: Inquiry, document: str) -> None:
-    assert read(BY_CNPJ | said, inquiry=inquiry).documento == document
+def test_holder_of_a_registration(given: dict[str, Any], inquiry: Inquiry, document: str) -> None:
+    assert read(BY_CNPJ | given, inquiry=inquiry).documento == document
 
 
-def test_one_that_is_somebody_else_s_among_several() -> None:
+def test_another_document_among_several() -> None:
     other = BY_CNPJ | {"cnpj": OTHER_CNPJ}
     assert read(SAVED, other).documento == OTHER_CNPJ
     assert read(other, SAVED).documento == OTHER_CNPJ
@@ -275,9 +275,9 @@ def test_one_that_is_somebody_else_s_among_several() -> None:
         [None],
     ],
 )
-def test_what_cannot_be_used(data: list[Any]) -> None:
+def test_unusable_replies(data: list[Any]) -> None:
     with pytest.raises(SourceFailed) as caught:
-        talk(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(200, *data))
+        run_conversation(InfosimplesAdapter(TOKEN).converse(a_uf()), enveloped(200, *data))
     assert caught.value.detail.startswith("infosimples: ")
     assert CNPJ not in str(caught.value)
     assert "250000008" not in str(caught.value)

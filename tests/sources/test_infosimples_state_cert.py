@@ -11,7 +11,7 @@ from balcao.core.certificates import StateCertificate
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.sources.contract import HttpReply
-from tests.sources.adapters import CNPJ, a_reply, talk
+from tests.sources.adapters import CNPJ, a_reply, run_conversation
 from tests.sources.certificates_world import (
     RECEIPT,
     SECRETS,
@@ -53,14 +53,14 @@ def read(**changes: Any) -> StateCertificate:
 
 def failing(reply: HttpReply) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        talk(InfosimplesAdapter(TOKEN).certify(state()), reply)
+        run_conversation(InfosimplesAdapter(TOKEN).certify(state()), reply)
     for secret in SECRETS:
         assert secret not in str(caught.value)
     return caught.value
 
 
 @pytest.mark.parametrize("reissue", [False, True])
-def test_how_it_is_asked(reissue: bool) -> None:
+def test_request_parameters(reissue: bool) -> None:
     request = next(InfosimplesAdapter(TOKEN).certify(state("MG", reissue=reissue)))
     assert (request.method, request.path) == ("POST", "/api/v2/consultas/sefaz/certidao-debitos")
     assert parse_qs((request.within(25).body or b"").decode(), strict_parsing=True) == {
@@ -73,13 +73,13 @@ def test_how_it_is_asked(reissue: bool) -> None:
 
 
 def test_every_field() -> None:
-    said = certified(state(), enveloped(200, SAVED))
-    assert said.certificate == RECORD
-    assert said.receipt == RECEIPT
+    result = certified(state(), enveloped(200, SAVED))
+    assert result.certificate == RECORD
+    assert result.receipt == RECEIPT
 
 
 def test_every_field_by_its_other_names() -> None:
-    said = read(
+    result = read(
         certidao_codigo=None,
         codigo_autenticidade="AUT-1",
         codigo="COD-1",
@@ -95,24 +95,24 @@ def test_every_field_by_its_other_names() -> None:
         uf="sp",
         tipo="Negativa",
     )
-    assert (said.code, said.number, said.message) == ("AUT-1", "NUM-1", "Texto")
-    assert (said.queried_at, said.validity) == ("2026-08-05 10:20:08", "2027-02-01")
-    assert said.good
+    assert (result.code, result.number, result.message) == ("AUT-1", "NUM-1", "Texto")
+    assert (result.queried_at, result.validity) == ("2026-08-05 10:20:08", "2027-02-01")
+    assert result.good
     assert read(certidao_codigo=None, codigo="COD-1").code == "COD-1"
     assert read(numero="NUM-2", numero_controle="NUM-1").number == "NUM-2"
 
 
 def test_every_field_is_optional() -> None:
-    said = certified(
+    result = certified(
         state(), enveloped(200, {"conseguiu_emitir_certidao_negativa": True}, header=None)
     )
-    assert said.certificate == StateCertificate(document=CNPJ, uf="SP", issued=True)
-    assert said.receipt is None
+    assert result.certificate == StateCertificate(document=CNPJ, uf="SP", issued=True)
+    assert result.receipt is None
 
 
 @pytest.mark.parametrize("name", ["validade_data", "validade", "data_validade"])
 @pytest.mark.parametrize(
-    ("said", "validity"),
+    ("given", "validity"),
     [
         ("01/02/2027", "2027-02-01"),
         ("2027-02-01", "2027-02-01"),
@@ -122,26 +122,26 @@ def test_every_field_is_optional() -> None:
         ("00/00/0000", None),
     ],
 )
-def test_the_validity_or_none(name: str, said: str, validity: str | None) -> None:
-    """A day, whatever stands behind it; zeros are none."""
-    assert read(**({"validade_data": None} | {name: said})).validity == validity
+def test_the_validity_or_none(name: str, given: str, validity: str | None) -> None:
+    """A day may be followed by any text; zeros mean none."""
+    assert read(**({"validade_data": None} | {name: given})).validity == validity
 
 
 @pytest.mark.parametrize(
-    "said",
+    "given",
     ["31/02/2027", "2027-02-31", "20270201", "01/01/20", "Vencida", "não é válida"],
 )
-def test_a_validity_that_cannot_be_read_may_be_over(said: str) -> None:
+def test_unreadable_validity_is_a_failure(given: str) -> None:
     """An expired certificate must not pass for one without a date."""
     assert "validade em outra forma" in str(
-        failing(enveloped(200, SAVED | {"validade_data": said}))
+        failing(enveloped(200, SAVED | {"validade_data": given}))
     )
 
 
 @pytest.mark.parametrize(
-    ("said", "issued_on", "validity"),
+    ("given", "issued_on", "validity"),
     [
-        # As São Paulo prints it.
+        # as printed by São Paulo
         ("6 (seis) meses, contados da data de sua expedição.", "05/08/2026", "2027-02-05"),
         ("6 (seis) meses, contados da data de sua expedição.", "31/08/2026", "2027-02-28"),
         ("6 (seis) meses, contados da data de sua expedição.", "05/08/2026 10:20:08", "2027-02-05"),
@@ -149,22 +149,22 @@ def test_a_validity_that_cannot_be_read_may_be_over(said: str) -> None:
         ("1 ano", "05/08/2026", "2027-08-05"),
         ("Válida até 01/02/2027", "05/08/2026", "2027-02-01"),
         ("Válida até 01/02/2027 (180 dias)", "05/08/2026", "2027-02-01"),
-        # A period without its first day, and what is neither: no date can be known.
+        # a period without its first day, or neither: unknown
         ("6 (seis) meses, contados da data de sua expedição.", "", None),
         ("6 (seis) meses, contados da data de sua expedição.", None, None),
         ("Prazo indeterminado", "05/08/2026", None),
         ("9999 anos", "05/08/2026", None),
     ],
 )
-def test_a_validity_in_words_never_fails_an_answer(
-    said: str, issued_on: str | None, validity: str | None
+def test_validity_as_a_sentence_never_fails(
+    given: str, issued_on: str | None, validity: str | None
 ) -> None:
-    found = read(validade_data=said, emissao_data=issued_on)
+    found = read(validade_data=given, emissao_data=issued_on)
     assert found.good
     assert found.validity == validity
 
 
-# What the unified service fills, and nothing else.
+# The fields that the unified service fills, and no others.
 FIVE = {
     "certidao_codigo": "26080000001-11",
     "conseguiu_emitir_certidao_negativa": True,
@@ -172,7 +172,7 @@ FIVE = {
     "validade_data": "01/02/2027",
     "mensagem": "Certidão emitida com sucesso",
 }
-# The body of a positive certificate with the effects of a negative one.
+# The text of a positive certificate with the effects of a negative one.
 WITH_EFFECTS = (
     "CERTIDÃO POSITIVA COM EFEITOS DE NEGATIVA. Constam débitos em nome do contribuinte, com"
     " exigibilidade suspensa nos termos do art. 151 da Lei nº 5.172, de 1966. Esta certidão é sem"
@@ -210,8 +210,8 @@ WITH_EFFECTS = (
 def test_the_five_fields_of_the_unified_service(
     changes: dict[str, Any], negative: bool | None, good: bool
 ) -> None:
-    said = the_state(certified(state(), enveloped(200, FIVE | changes)))
-    assert (said.negative, said.good) == (negative, good)
+    result = the_state(certified(state(), enveloped(200, FIVE | changes)))
+    assert (result.negative, result.good) == (negative, good)
 
 
 def test_words_of_the_free_text_count_only_without_code_and_validity() -> None:
@@ -227,25 +227,23 @@ def test_words_of_the_free_text_count_only_without_code_and_validity() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "good"),
+    ("given", "good"),
     [({"certidao_negativa": "sim"}, True), ({"certidao_negativa": "NÃO"}, False),
      ({"certidao_negativa": None}, True), ({"certidao_negativa": []}, True),
      ({"consta_debito": "S"}, None), ({"mensagem": 5, "uf": {}}, True)],
 )  # fmt: skip
-def test_a_field_of_another_kind_costs_that_field_only(
-    said: dict[str, Any], good: bool | None
-) -> None:
+def test_field_of_wrong_type_is_absent(given: dict[str, Any], good: bool | None) -> None:
     if good is None:
-        failing(enveloped(200, SAVED | said))
+        failing(enveloped(200, SAVED | given))
     else:
-        assert read(**said).good is good
+        assert read(**given).good is good
 
 
 TITLE = {"certidao": "Certidão Negativa de Débitos"}
 
 
 @pytest.mark.parametrize(
-    "said",
+    "given",
     [
         TITLE | {"certidao_mensagem": "Não foi possível emitir a certidão. Constam pendências."},
         TITLE | {"mensagem": "Não foi emitida: existem débitos"},
@@ -256,9 +254,9 @@ TITLE = {"certidao": "Certidão Negativa de Débitos"}
         {"tipo": "Certidão Negativa", "consta_debito": True, "certidao_codigo": "1"},
     ],
 )
-def test_what_words_deny_is_no_certificate(said: dict[str, object]) -> None:
-    """A refusal in words, or a contradiction: never a certificate that is good."""
-    reply = enveloped(200, {"site_receipt": RECEIPT} | said)
+def test_denied_certificate_is_never_good(given: dict[str, object]) -> None:
+    """A refusal in the texts, or a contradiction: never a good certificate."""
+    reply = enveloped(200, {"site_receipt": RECEIPT} | given)
     try:
         certificate = certified(state(), reply).certificate
     except SourceFailed:
@@ -272,20 +270,20 @@ def test_what_words_deny_is_no_certificate(said: dict[str, object]) -> None:
 )
 @pytest.mark.parametrize("code", [611, 612, 620])
 def test_an_outage_is_no_result(code: int, reason: str) -> None:
-    """What speaks of the origin and not of the taxpayer is a failure, and costs nothing."""
+    """A reason about the origin and not the taxpayer is a failure, which is not charged."""
     failing(enveloped(code, errors=[reason]))
 
 
 @pytest.mark.parametrize("code", [611, 612, 620])
-def test_an_outage_that_may_be_asked_again(code: int) -> None:
-    """620 is never cured by asking again, so nobody may do so by himself."""
+def test_outage_that_may_be_retried(code: int) -> None:
+    """Other codes may be retried; 620 is permanent."""
     reply = enveloped(code, errors=["Site indisponível"], header={"billable": False})
     assert type(failing(reply)) is (SourceFailed if code == 620 else SourceUnavailable)
 
 
-@pytest.mark.parametrize("said", [None, "", "05/08/2026", "agora", "05/13/2026 10:00:00"])
-def test_no_valid_time_is_no_time(said: str | None) -> None:
-    assert read(consulta_datahora=said).queried_at is None
+@pytest.mark.parametrize("given", [None, "", "05/08/2026", "agora", "05/13/2026 10:00:00"])
+def test_invalid_query_time_is_absent(given: str | None) -> None:
+    assert read(consulta_datahora=given).queried_at is None
 
 
 # --- the verdict -------------------------------------------------------------------------------
@@ -323,18 +321,18 @@ def test_the_verdict(
     is_issued: bool,
     good: bool,
 ) -> None:
-    said = read(certidao_negativa=negative, conseguiu_emitir_certidao_negativa=issued, tipo=kind)
-    assert (said.negative, said.issued, said.good) == (is_negative, is_issued, good)
+    result = read(certidao_negativa=negative, conseguiu_emitir_certidao_negativa=issued, tipo=kind)
+    assert (result.negative, result.issued, result.good) == (is_negative, is_issued, good)
 
 
 @pytest.mark.parametrize("issued", [True, None])
 @pytest.mark.parametrize("where", ["tipo", "certidao", "certidao_mensagem"])
-def test_a_negative_one_that_says_positive(where: str, issued: bool | None) -> None:
-    said = SAVED | {where: "CERTIDÃO POSITIVA", "conseguiu_emitir_certidao_negativa": issued}
+def test_negative_certificate_with_positive_text(where: str, issued: bool | None) -> None:
+    result = SAVED | {where: "CERTIDÃO POSITIVA", "conseguiu_emitir_certidao_negativa": issued}
     if issued is None:
-        assert not read(**said).good
+        assert not read(**result).good
     else:
-        assert type(failing(enveloped(200, said))) is SourceFailed
+        assert type(failing(enveloped(200, result))) is SourceFailed
 
 
 @given(
@@ -343,24 +341,24 @@ def test_a_negative_one_that_says_positive(where: str, issued: bool | None) -> N
     st.sampled_from([True, False, None]),
     st.sampled_from([True, False, None]),
 )
-def test_whatever_says_positive_is_never_good(
+def test_positive_text_is_never_good(
     where: str, text: str, negative: bool | None, issued: bool | None
 ) -> None:
     flags = {"certidao_negativa": negative, "conseguiu_emitir_certidao_negativa": issued}
     try:
-        said = read(**{where: f"{text} positiva {text}"}, **flags)
+        result = read(**{where: f"{text} positiva {text}"}, **flags)
     except SourceFailed:
         return
-    assert not said.good
+    assert not result.good
 
 
-def test_a_result_there_must_be() -> None:
+def test_result_is_required() -> None:
     bare = {name: value for name, value in SAVED.items() if not isinstance(value, bool)}
     assert "sem resultado" in str(failing(enveloped(200, bare)))
     assert "sem resultado" in str(failing(enveloped(200, bare | {"tipo": "Regular"})))
     assert "sem resultado" in str(failing(enveloped(200, {"mensagem": "certidão negativa"})))
-    for said in ({"certidao_negativa": True}, {"tipo": "Negativa"}):
-        assert "sem código" in str(failing(enveloped(200, said)))
+    for result in ({"certidao_negativa": True}, {"tipo": "Negativa"}):
+        assert "sem código" in str(failing(enveloped(200, result)))
 
 
 @pytest.mark.parametrize(
@@ -374,7 +372,7 @@ def test_a_result_there_must_be() -> None:
         a_reply(200, b"<html></html>"),
     ],
 )
-def test_what_cannot_be_used(reply: HttpReply) -> None:
+def test_unusable_replies(reply: HttpReply) -> None:
     assert type(failing(reply)) is SourceFailed
 
 
@@ -382,7 +380,7 @@ def test_what_cannot_be_used(reply: HttpReply) -> None:
 
 
 def test_a_refusal_in_the_answer() -> None:
-    said = certified(
+    result = certified(
         state(),
         enveloped(
             200,
@@ -390,7 +388,7 @@ def test_a_refusal_in_the_answer() -> None:
             header=None,
         ),
     )
-    assert said.certificate == StateCertificate(
+    assert result.certificate == StateCertificate(
         document=CNPJ, uf="SP", negative=False, issued=False, message="Há pendências."
     )
 
@@ -398,12 +396,12 @@ def test_a_refusal_in_the_answer() -> None:
 @pytest.mark.parametrize("code", [611, 612, 620])
 def test_a_refusal_by_code(code: int) -> None:
     reply = enveloped(code, errors=["Há pendências."], site_receipts=[RECEIPT])
-    said = certified(state(), reply)
-    assert said.certificate == StateCertificate(
+    result = certified(state(), reply)
+    assert result.certificate == StateCertificate(
         document=CNPJ, uf="SP", issued=False, message="Há pendências."
     )
-    assert not the_state(said).good
-    assert said.receipt == RECEIPT
+    assert not the_state(result).good
+    assert result.receipt == RECEIPT
 
 
 def test_a_permanent_error_without_its_reason_is_no_result() -> None:
@@ -418,5 +416,5 @@ def test_a_permanent_error_without_its_reason_is_no_result() -> None:
         *((code, SourceUnavailable) for code in (601, 602, 603, 609, 610, 615, 617, 622)),
     ],
 )
-def test_everything_else_is_as_for_other_consultations(code: int, kind: type[SourceError]) -> None:
+def test_other_codes_have_their_usual_meaning(code: int, kind: type[SourceError]) -> None:
     assert type(failing(enveloped(code))) is kind

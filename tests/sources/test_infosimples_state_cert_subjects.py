@@ -1,4 +1,4 @@
-"""Infosimples: whose state certificate it is, whose may be asked (`infosimples.md` section 5)."""
+"""Infosimples: holders and UFs of state certificates (`infosimples.md` section 5)."""
 
 from typing import Any
 from urllib.parse import parse_qs
@@ -7,7 +7,7 @@ import pytest
 
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from tests.records import CNPJ as OTHER_CNPJ
-from tests.sources.adapters import CNPJ, LETTERS, a_uf, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_uf, run_conversation
 from tests.sources.certificates_world import (
     TOKEN,
     certified,
@@ -22,7 +22,7 @@ from tests.sources.test_infosimples_state_cert import SAVED, read
 @pytest.mark.parametrize(
     "changes", [{"cnpj": OTHER_CNPJ}, {"normalizado_cnpj": OTHER_CNPJ, "cnpj": CNPJ}]
 )
-def test_somebody_elses(changes: dict[str, Any]) -> None:
+def test_another_document(changes: dict[str, Any]) -> None:
     assert read(**changes).document == OTHER_CNPJ
 
 
@@ -57,8 +57,10 @@ def test_capabilities() -> None:
 
 
 def test_a_probe() -> None:
-    requests, said = talk(InfosimplesAdapter(TOKEN).probe(state("MG")), enveloped(604))
-    assert said == "respondeu"
+    requests, result = run_conversation(
+        InfosimplesAdapter(TOKEN).probe(state("MG")), enveloped(604)
+    )
+    assert result == "respondeu"
     assert requests[0].path == "/api/v2/consultas/sefaz/certidao-debitos"
     assert parse_qs((requests[0].within(25).body or b"").decode()) == {
         "token": [TOKEN],

@@ -9,9 +9,9 @@ from balcao.core.company import Coded, Company, DatedCompany, Partner
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import HttpReply
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, run_conversation
 
-# The example of the page, word for word.
+# The page's example, unchanged.
 SAVED = """{"cnpj":"11222333000181","identificador_matriz_filial":1,"descricao_identificador_matriz_filial":"MATRIZ","nome_fantasia":"FICTICIA","situacao_cadastral":2,"descricao_situacao_cadastral":"ATIVA","data_situacao_cadastral":"2010-03-01","motivo_situacao_cadastral":0,"descricao_motivo_situacao_cadastral":"SEM MOTIVO","nome_cidade_no_exterior":"","codigo_pais":null,"pais":null,"data_inicio_atividade":"2010-03-01","cnae_fiscal":4651601,"cnae_fiscal_descricao":"Comércio atacadista de equipamentos de informática","descricao_tipo_de_logradouro":"RUA","logradouro":"DAS ACACIAS","numero":"100","complemento":"SALA 2","bairro":"CENTRO","cep":"88010000","uf":"SC","codigo_municipio":8105,"codigo_municipio_ibge":4205407,"municipio":"FLORIANOPOLIS","ddd_telefone_1":"4830000000","ddd_telefone_2":"","ddd_fax":"","email":null,"situacao_especial":"","data_situacao_especial":null,"opcao_pelo_simples":false,"data_opcao_pelo_simples":null,"data_exclusao_do_simples":null,"opcao_pelo_mei":null,"data_opcao_pelo_mei":null,"data_exclusao_do_mei":null,"razao_social":"EMPRESA FICTICIA DE TESTES LTDA","codigo_natureza_juridica":2062,"natureza_juridica":"Sociedade Empresária Limitada","qualificacao_do_responsavel":49,"capital_social":29500,"codigo_porte":3,"porte":"EMPRESA DE PEQUENO PORTE","ente_federativo_responsavel":"","qsa":[{"identificador_de_socio":2,"nome_socio":"FULANA DE TAL","cnpj_cpf_do_socio":"***222333**","codigo_qualificacao_socio":49,"qualificacao_socio":"Sócio-Administrador","data_entrada_sociedade":"2010-03-01","codigo_pais":null,"pais":null,"cpf_representante_legal":"***000000**","nome_representante_legal":"","codigo_qualificacao_representante_legal":0,"qualificacao_representante_legal":null,"codigo_faixa_etaria":5,"faixa_etaria":"Entre 41 a 50 anos"}],"cnaes_secundarios":[{"codigo":6204000,"descricao":"Consultoria em tecnologia da informação"}],"regime_tributario":null}"""  # noqa: E501
 
 
@@ -20,19 +20,21 @@ UPDATED = a_reply(200, {"message": "2026-08-08"})
 
 def read(**changes: Any) -> Company:
     body = json.loads(SAVED) | changes
-    _, company = talk(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, a_reply(200, body))
+    _, company = run_conversation(
+        MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, a_reply(200, body)
+    )
     assert isinstance(company, Company)
     return company
 
 
 @pytest.mark.parametrize("message", ["ontem", "", "2026-08-08" * 500])
-def test_what_is_no_day_is_told_by_nobody(message: str) -> None:
-    """It costs the day, and never the answer."""
+def test_invalid_day_is_absent(message: str) -> None:
+    """Only the day is lost, not the answer."""
     assert day_of_data(a_reply(200, {"message": message})) is None
 
 
 def test_the_page_s_example_fills_every_field() -> None:
-    _, company = talk(
+    _, company = run_conversation(
         MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, a_reply(200, SAVED.encode())
     )
     assert company == DatedCompany(
@@ -77,7 +79,7 @@ def test_the_page_s_example_fills_every_field() -> None:
     ("flavour", "path"),
     [("minha_receita", f"/{LETTERS}"), ("brasilapi", f"/api/cnpj/v1/{LETTERS}")],
 )
-def test_both_services_are_asked_at_their_own_path(
+def test_each_service_has_its_path(
     flavour: Literal["minha_receita", "brasilapi"], path: str
 ) -> None:
     conversation = MinhaReceitaAdapter(flavour=flavour).converse(an_inquiry(LETTERS))
@@ -134,7 +136,7 @@ def test_statuses_by_code_or_by_text(code: int, text: str) -> None:
     assert read(situacao_cadastral=77).situacao_cadastral is None
 
 
-def test_nothing_is_nothing_in_all_its_forms() -> None:
+def test_empty_values_are_absent() -> None:
     company = read(
         nome_fantasia="",
         qsa=None,
@@ -193,7 +195,7 @@ REFUSALS = [
 @pytest.mark.parametrize(("reply", "error"), REFUSALS)
 def test_refusals(reply: HttpReply, error: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, reply)
+        run_conversation(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, reply)
     assert type(caught.value) is error
     assert caught.value.detail.startswith("minha_receita")
     assert CNPJ not in str(caught.value)
@@ -212,17 +214,17 @@ NOT_FOUND = a_reply(404, {"message": "CNPJ 11.222.333/0001-81 não encontrado."}
         ("brasilapi", [], "/api/cnpj/v1/33683111000280"),
     ],
 )
-def test_not_found_is_believed_of_who_finds_a_known_company(
+def test_not_found_is_confirmed_by_a_known_company(
     flavour: Literal["minha_receita", "brasilapi"], first: list[HttpReply], path: str
 ) -> None:
-    """Both say so when a database is down, too."""
+    """A 404 may also mean that the database is down."""
     adapter = MinhaReceitaAdapter(flavour=flavour)
     conversation = adapter.converse(an_inquiry())
-    requests, company = talk(conversation, *first, NOT_FOUND, a_reply(200, PUBLIC))
+    requests, company = run_conversation(conversation, *first, NOT_FOUND, a_reply(200, PUBLIC))
     assert company is None
     assert requests[-1].path == path
     assert adapter.conclusive_absence
-    assert adapter.capabilities.of_a_copy
+    assert adapter.capabilities.from_dated_copy
 
 
 @pytest.mark.parametrize(
@@ -236,15 +238,15 @@ def test_not_found_is_believed_of_who_finds_a_known_company(
         a_reply(503),
     ],
 )
-def test_not_found_of_who_finds_nobody_is_no_answer(known: HttpReply) -> None:
+def test_unconfirmed_not_found_is_unavailable(known: HttpReply) -> None:
     with pytest.raises(SourceUnavailable, match="inexistência não confirmada") as caught:
-        talk(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, NOT_FOUND, known)
+        run_conversation(MinhaReceitaAdapter().converse(an_inquiry()), UPDATED, NOT_FOUND, known)
     assert caught.value.retry_in_seconds == 300
     assert CNPJ not in caught.value.detail
 
 
 @pytest.mark.parametrize("error", [SourceFailed("x: cortou"), SourceUnavailable("x: fora", 7)])
-def test_a_known_company_that_cannot_be_asked_for(error: SourceError) -> None:
+def test_failed_request_for_the_known_company(error: SourceError) -> None:
     conversation = MinhaReceitaAdapter(flavour="brasilapi").converse(an_inquiry())
     next(conversation)
     conversation.send(NOT_FOUND)
@@ -262,26 +264,26 @@ def test_a_known_company_that_cannot_be_asked_for(error: SourceError) -> None:
         a_reply(200, {"date": "2026-08-08"}),
     ],
 )
-def test_a_day_of_data_that_nobody_tells_costs_nothing_but_itself(updated: HttpReply) -> None:
+def test_missing_date_of_data_is_absent(updated: HttpReply) -> None:
     company = a_reply(200, SAVED.encode())
-    _, said = talk(MinhaReceitaAdapter().converse(an_inquiry()), updated, company)
-    assert isinstance(said, DatedCompany)
-    assert said.data_base is None
-    assert said.nome_empresarial is not None
+    _, result = run_conversation(MinhaReceitaAdapter().converse(an_inquiry()), updated, company)
+    assert isinstance(result, DatedCompany)
+    assert result.data_base is None
+    assert result.nome_empresarial is not None
 
     conversation = MinhaReceitaAdapter().converse(an_inquiry())
     next(conversation)
     assert conversation.throw(SourceFailed("x: cortou")).path == f"/{CNPJ}"
 
 
-def test_brasilapi_tells_no_day_of_data() -> None:
+def test_brasilapi_has_no_date_of_data() -> None:
     conversation = MinhaReceitaAdapter(flavour="brasilapi").converse(an_inquiry())
-    _, said = talk(conversation, a_reply(200, SAVED.encode()))
-    assert isinstance(said, DatedCompany)
-    assert said.data_base is None
+    _, result = run_conversation(conversation, a_reply(200, SAVED.encode()))
+    assert isinstance(result, DatedCompany)
+    assert result.data_base is None
 
 
-def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
+def test_invalid_date_is_absent() -> None:
     company = read(data_inicio_atividade="01/03/2010", data_situacao_especial="ontem")
     assert company.data_de_abertura is None
     assert company.data_da_situacao_especial is None
@@ -296,8 +298,8 @@ def test_a_probe_asks_about_a_public_company(
     flavour: Literal["minha_receita", "brasilapi"], path: str
 ) -> None:
     conversation = MinhaReceitaAdapter(flavour=flavour).probe(an_inquiry())
-    requests, said = talk(conversation, a_reply(200, PUBLIC))
-    assert said == "respondeu"
+    requests, result = run_conversation(conversation, a_reply(200, PUBLIC))
+    assert result == "respondeu"
     assert [(request.method, request.path) for request in requests] == [("GET", path)]
 
 
@@ -314,7 +316,7 @@ def test_a_probe_asks_about_a_public_company(
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(MinhaReceitaAdapter().probe(an_inquiry()), reply)
+        run_conversation(MinhaReceitaAdapter().probe(an_inquiry()), reply)
     assert type(caught.value) is kind
 
 
@@ -322,9 +324,9 @@ def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError]) -> None:
     ("stated", "seconds"),
     [("7", 7), ("0", 1), ("999999", 3600), ("Wed, 21 Oct 2026 07:28:00 GMT", 30), ("", 30)],
 )
-def test_how_long_a_source_wants_to_be_left_alone(stated: str, seconds: int) -> None:
+def test_retry_after(stated: str, seconds: int) -> None:
     with pytest.raises(SourceUnavailable) as caught:
-        talk(
+        run_conversation(
             MinhaReceitaAdapter().converse(an_inquiry()),
             UPDATED,
             a_reply(503, b"", retry_after=stated),

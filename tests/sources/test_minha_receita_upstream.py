@@ -1,4 +1,4 @@
-"""Minha Receita over HTTP: what a 404 is worth, and how often the day of its data is asked for."""
+"""Minha Receita over HTTP: confirmation of a 404, and caching of the date of the data."""
 
 import asyncio
 import json
@@ -13,8 +13,8 @@ from balcao.core.company import DatedCompany
 from balcao.core.errors import SourceError, SourceUnavailable
 from balcao.providers.minha_receita.adapter import UPDATED, MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.sources.online import Online
-from balcao.sources.remembering import KEEP_SECONDS, RETRY_SECONDS, Remembering
+from balcao.sources.online import AdapterSource
+from balcao.sources.reply_cache import KEEP_SECONDS, RETRY_SECONDS, ReplyCache
 from tests.sources.adapters import CNPJ, NOW, Clock, an_inquiry, an_upstream
 from tests.sources.test_minha_receita import SAVED
 
@@ -22,11 +22,11 @@ KNOWN = "/33683111000280"
 
 
 class Provider:
-    """Somebody who speaks that form; what each path says can be changed as the story goes on."""
+    """A service in that format; tests change its replies by path."""
 
     def __init__(self, *, timeout_seconds: float = 60) -> None:
         self.asked: Counter[str] = Counter()
-        self.says: dict[str, Callable[[], Any]] = {
+        self.replies: dict[str, Callable[[], Any]] = {
             f"/{CNPJ}": lambda: httpx2.Response(200, json=json.loads(SAVED)),
             KNOWN: lambda: httpx2.Response(200, json=json.loads(SAVED) | {"cnpj": KNOWN[1:]}),
             UPDATED: lambda: httpx2.Response(200, json={"message": "2026-08-08"}),
@@ -35,28 +35,30 @@ class Provider:
         self._upstream = an_upstream(
             self._answer, base_url="http://mr.test", timeout_seconds=timeout_seconds
         )
-        self._layer = Remembering(
-            UPDATED, usable=lambda reply: day_of_data(reply) is not None, clock=self.clock
+        self._layer = ReplyCache(
+            UPDATED,
+            is_usable=lambda reply: day_of_data(reply) is not None,
+            clock=self.clock,
         )
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.path
         self.asked[path] += 1
-        said = self.says.get(path, lambda: httpx2.Response(404, json={"message": "x"}))()
-        if said is None:
+        result = self.replies.get(path, lambda: httpx2.Response(404, json={"message": "x"}))()
+        if result is None:
             await asyncio.Event().wait()
-        if isinstance(said, Exception):
-            raise said
-        assert isinstance(said, httpx2.Response)
-        return said
+        if isinstance(result, Exception):
+            raise result
+        assert isinstance(result, httpx2.Response)
+        return result
 
     async def ask(self) -> Answer:
-        source = Online(
+        source = AdapterSource(
             "minha_receita",
             MinhaReceitaAdapter(),
             lambda _: self._upstream,
             now=lambda: NOW,
-            through=self._layer,
+            layer=self._layer,
         )
         return await source.ask(an_inquiry())
 
@@ -64,7 +66,7 @@ class Provider:
         answer = await self.ask()
         assert isinstance(answer, Found)
         assert isinstance(answer.record, DatedCompany)
-        assert answer.as_of == NOW  # of the cache: when the source was asked
+        assert answer.as_of == NOW  # when the source was asked
         return answer.record.data_base
 
 
@@ -72,9 +74,9 @@ def not_found() -> httpx2.Response:
     return httpx2.Response(404, json={"message": "CNPJ não encontrado."})
 
 
-def test_a_company_that_is_not_there_is_told_from_a_database_that_is_down() -> None:
+def test_absent_company_differs_from_a_database_failure() -> None:
     provider = Provider()
-    provider.says[f"/{CNPJ}"] = not_found
+    provider.replies[f"/{CNPJ}"] = not_found
     answer = asyncio.run(provider.ask())
     assert answer == Absent("minha_receita", conclusive=True, so_far=True)
     assert provider.asked == {UPDATED: 1, f"/{CNPJ}": 1, KNOWN: 1}
@@ -91,11 +93,11 @@ def test_a_company_that_is_not_there_is_told_from_a_database_that_is_down() -> N
         lambda: None,  # never answers
     ],
 )
-def test_a_404_of_who_does_not_find_a_known_company_is_unavailable(
+def test_unconfirmed_404_is_unavailable(
     known: Callable[[], Any],
 ) -> None:
     provider = Provider(timeout_seconds=0.5)
-    provider.says = {KNOWN: known}
+    provider.replies = {KNOWN: known}
     with pytest.raises(SourceError) as caught:
         asyncio.run(provider.ask())
     assert type(caught.value) is SourceUnavailable
@@ -103,35 +105,35 @@ def test_a_404_of_who_does_not_find_a_known_company_is_unavailable(
     assert CNPJ not in caught.value.detail
 
 
-def test_the_day_of_the_data_is_asked_for_once_in_a_while() -> None:
+def test_day_of_the_data_is_cached() -> None:
     provider = Provider()
 
-    async def story() -> None:
+    async def scenario() -> None:
         assert await asyncio.gather(*(provider.day() for _ in range(20))) == ["2026-08-08"] * 20
         assert provider.asked == {UPDATED: 1, f"/{CNPJ}": 20}
 
-        provider.says[UPDATED] = lambda: httpx2.Response(200, json={"message": "2026-09-12"})
+        provider.replies[UPDATED] = lambda: httpx2.Response(200, json={"message": "2026-09-12"})
         provider.clock.now += KEEP_SECONDS - 1
         assert await provider.day() == "2026-08-08"
         provider.clock.now += 1
         assert await provider.day() == "2026-09-12"
         assert provider.asked[UPDATED] == 2
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_while_the_day_cannot_be_asked_for_the_last_one_is_said() -> None:
+def test_last_day_is_used_while_fetches_fail() -> None:
     provider = Provider()
 
-    async def story() -> None:
+    async def scenario() -> None:
         assert await provider.day() == "2026-08-08"
-        provider.says[UPDATED] = lambda: httpx2.Response(500)
+        provider.replies[UPDATED] = lambda: httpx2.Response(500)
         provider.clock.now += KEEP_SECONDS
         for _ in range(3):
             assert await provider.day() == "2026-08-08"
         assert provider.asked[UPDATED] == 2
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -143,26 +145,26 @@ def test_while_the_day_cannot_be_asked_for_the_last_one_is_said() -> None:
         lambda: httpx2.PoolTimeout("all busy"),
     ],
 )
-def test_a_day_that_was_never_told_is_tried_again_once_in_a_minute(
+def test_missing_day_is_fetched_again_after_a_minute(
     fails: Callable[[], Any],
 ) -> None:
     provider = Provider()
-    good = provider.says[UPDATED]
-    provider.says[UPDATED] = fails
+    good = provider.replies[UPDATED]
+    provider.replies[UPDATED] = fails
 
-    async def story() -> None:
+    async def scenario() -> None:
         for _ in range(3):
             assert await provider.day() is None
         assert provider.asked[UPDATED] == 1
-        provider.says[UPDATED] = good
+        provider.replies[UPDATED] = good
         provider.clock.now += RETRY_SECONDS
         assert await provider.day() == "2026-08-08"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_day_that_never_comes_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("balcao.sources.remembering.PATIENCE_SECONDS", 0.01)
+def test_fetch_of_the_day_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("balcao.sources.reply_cache.FETCH_SECONDS_MAX", 0.01)
     provider = Provider(timeout_seconds=0.5)
-    provider.says[UPDATED] = lambda: None
+    provider.replies[UPDATED] = lambda: None
     assert asyncio.run(provider.day()) is None

@@ -1,4 +1,4 @@
-"""One token for all, fetched by one, renewed when refused."""
+"""A token is shared, fetched once, and renewed when refused."""
 
 import asyncio
 import base64
@@ -50,7 +50,7 @@ def a_client(clock: Clock | None = None) -> ClientCredentials:
 
 
 def test_a_token_is_reused_until_shortly_before_its_end() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         clock, provider = Clock(), Provider(expires_in=3600)
         client = a_client(clock)
         for now, token in [(0, "t1"), (3539, "t1"), (3541, "t2"), (3600, "t2")]:
@@ -58,11 +58,11 @@ def test_a_token_is_reused_until_shortly_before_its_end() -> None:
             assert (await client(REQUEST, provider.send)).status == 200
             assert provider.seen[-1] == token
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_short_lived_token_is_used_for_most_of_its_life() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         clock, provider = Clock(), Provider(expires_in=10)
         client = a_client(clock)
         for now in (0, 8.9, 9.1):
@@ -70,11 +70,11 @@ def test_a_short_lived_token_is_used_for_most_of_its_life() -> None:
             await client(REQUEST, provider.send)
         assert provider.seen == ["t1", "t1", "t2"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_a_refused_token_is_renewed_once() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         provider = Provider()
         client = a_client()
         await client(REQUEST, provider.send)
@@ -86,11 +86,11 @@ def test_a_refused_token_is_renewed_once() -> None:
         assert (await client(REQUEST, provider.send)).status == 401, "the caller sees the second"
         assert provider.seen[3:] == ["t2", "t3"]
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_hundred_at_once_fetch_one_token_also_when_it_is_refused() -> None:
-    async def story() -> None:
+def test_hundred_concurrent_requests_share_a_token_fetch() -> None:
+    async def scenario() -> None:
         provider = Provider()
         client = a_client()
         await asyncio.gather(*(client(REQUEST, provider.send) for _ in range(100)))
@@ -101,7 +101,7 @@ def test_a_hundred_at_once_fetch_one_token_also_when_it_is_refused() -> None:
         assert {reply.status for reply in replies} == {200}
         assert provider.issued == 2
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_hundred_at_once_fetch_one_token_also_when_it_is_refused() -> None:
     ],
 )
 def test_no_token(reply: HttpReply, kind: type[SourceError]) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         provider = Provider()
         client = a_client()
         provider.token_reply = lambda: reply
@@ -131,11 +131,11 @@ def test_no_token(reply: HttpReply, kind: type[SourceError]) -> None:
         provider.token_reply = provider.a_token
         assert (await client(REQUEST, provider.send)).status == 200, "it is tried again"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_waiter_that_leaves_does_not_take_the_fetch_with_it() -> None:
-    async def story() -> None:
+def test_cancelled_waiter_does_not_cancel_the_fetch() -> None:
+    async def scenario() -> None:
         provider = Provider()
         client = a_client()
         first = asyncio.create_task(client(REQUEST, provider.send))
@@ -147,13 +147,13 @@ def test_a_waiter_that_leaves_does_not_take_the_fetch_with_it() -> None:
         assert first.cancelled()
         assert provider.issued == 1
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 def test_nothing_secret_is_printed() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         client = a_client()
         await client(REQUEST, Provider().send)
         assert "t1" not in repr(client._token)
 
-    asyncio.run(story())
+    asyncio.run(scenario())

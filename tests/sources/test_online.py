@@ -1,4 +1,4 @@
-"""An adapter and its upstream put together: what every answer must pass."""
+"""Checks that every record must pass."""
 
 import asyncio
 import json
@@ -16,9 +16,9 @@ from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.providers.serpro.adapter import SerproAdapter
-from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer, Found
-from balcao.sources.online import Adapter, Online, sound
+from balcao.sources.online import Adapter, AdapterSource, validated
+from balcao.sources.router import SourceRouter
 from balcao.sources.upstream import Layer, Upstream
 from tests.records import CNPJ as OTHER_CNPJ
 from tests.records import CPF
@@ -57,7 +57,7 @@ def sintegra(data: dict[str, Any]) -> dict[str, Any]:
     return {"code": 200, "data_count": 1, "data": [data]}
 
 
-# Adapter, inquiry, a good answer, and the same about somebody else.
+# Adapter, inquiry, a good reply, and the same about another document.
 OTHER_SUBJECTS: list[tuple[Adapter, Inquiry, dict[str, Any], dict[str, Any]]] = [
     (CnpjaAdapter(KEY), a_uf(), CNPJA_CCC, CNPJA_CCC | {"taxId": OTHER_CNPJ}),
     (CnpjaAdapter(KEY), a_uf("SC", CPF), CNPJA_CCC | {"taxId": CPF}, CNPJA_CCC),
@@ -79,18 +79,18 @@ def ask(
     *,
     status: int = 200,
     measured: Measured | None = None,
-    through: Layer | None = None,
+    layer: Layer | None = None,
 ) -> Answer:
     upstream = an_upstream(
         lambda request: httpx2.Response(status, json=body),
         observe=measured.append if measured is not None else lambda call: None,
     )
-    source = Online("acme", adapter, lambda _: upstream, now=lambda: NOW, through=through)
+    source = AdapterSource("acme", adapter, lambda _: upstream, now=lambda: NOW, layer=layer)
     return asyncio.run(source.ask(inquiry or an_inquiry()))
 
 
 @pytest.mark.parametrize(("adapter", "saved"), ADAPTERS)
-def test_found_says_who_and_when(adapter: Adapter, saved: dict[str, Any]) -> None:
+def test_found_has_source_and_time(adapter: Adapter, saved: dict[str, Any]) -> None:
     answer = ask(adapter, saved)
     assert isinstance(answer, Found)
     assert (answer.source, answer.as_of) == ("acme", NOW)
@@ -111,19 +111,19 @@ def test_a_registration_that_is_no_number_of_its_state_is_a_failure(number: str)
     assert [call.outcome for call in measured] == ["failed"], "which the breaker counts, too"
 
 
-def test_the_next_source_is_asked_where_a_number_is_wrong() -> None:
+def test_next_source_is_asked_after_an_invalid_number() -> None:
     (first, *_) = CNPJA_CCC["registrations"]
 
-    def source(name: str, number: str) -> Online:
+    def source(name: str, number: str) -> AdapterSource:
         body = CNPJA_CCC | {"registrations": [first | {"number": number}]}
         upstream = an_upstream(lambda request: httpx2.Response(200, json=body))
-        return Online(name, CnpjaAdapter(KEY), lambda _: upstream, now=lambda: NOW)
+        return AdapterSource(name, CnpjaAdapter(KEY), lambda _: upstream, now=lambda: NOW)
 
-    async def story() -> Answer:
+    async def scenario() -> Answer:
         order = [source("wrong", "1250000016"), source("right", "250000016")]
-        return await Sources({"state_registration": order}).ask(a_uf())
+        return await SourceRouter({"state_registration": order}).ask(a_uf())
 
-    answer = asyncio.run(story())
+    answer = asyncio.run(scenario())
     assert isinstance(answer, Found)
     assert answer.source == "right"
     (each,) = record_of(answer, Registrations).inscricoes
@@ -167,8 +167,8 @@ def test_registrations_of_another_uf_are_a_failure() -> None:
         Registrations(CNPJ, "SC", inscricoes=registrations("RS", "1").inscricoes),
     ):
         with pytest.raises(SourceFailed, match="outra UF"):
-            sound("acme", record, a_uf("SC"))
-    sound("acme", other, a_uf("RS"))
+            validated("acme", record, a_uf("SC"))
+    validated("acme", other, a_uf("RS"))
 
 
 @pytest.mark.parametrize("field", ["number", "name"])
@@ -188,7 +188,7 @@ def test_the_cpf_in_a_sole_trader_s_name_is_masked() -> None:
     assert record_of(answer, ZoneRecord).nome == shown
 
 
-def test_each_inquiry_goes_to_its_own_upstream() -> None:
+def test_inquiry_uses_its_upstream() -> None:
     asked: list[str] = []
 
     def upstream_for(inquiry: Inquiry) -> Upstream:
@@ -198,7 +198,7 @@ def test_each_inquiry_goes_to_its_own_upstream() -> None:
 
         return an_upstream(upstream, base_url="http://upstream.test")
 
-    source = Online("acme", CnpjaAdapter(KEY), upstream_for, now=lambda: NOW)
+    source = AdapterSource("acme", CnpjaAdapter(KEY), upstream_for, now=lambda: NOW)
     assert source.parts == {"types"}
     assert asyncio.run(source.probe(a_uf("SC"))) == "respondeu; saldo no fornecedor: 1"
     with pytest.raises(SourceFailed):
@@ -234,9 +234,7 @@ def test_an_incomplete_answer_is_a_failure(adapter: Adapter, body: dict[str, Any
     ("adapter", "body"),
     [(CnpjaAdapter(KEY), {"code": 404, "message": "tax id not registered"}), (SerproAdapter(), {})],
 )
-def test_absent_is_proof_where_the_documentation_says_so(
-    adapter: Adapter, body: dict[str, Any]
-) -> None:
+def test_absence_is_conclusive_if_documented(adapter: Adapter, body: dict[str, Any]) -> None:
     measured = Measured()
     assert ask(adapter, body, status=404, measured=measured) == Absent("acme", conclusive=True)
     assert measured.outcomes == ["absent"]
@@ -262,17 +260,17 @@ def test_a_cpf_is_masked_unless_full_partners_are_asked_for() -> None:
     assert company.socios[0].documento_representante_legal == "22233344455"
 
 
-def test_masked_partners_do_not_answer_a_question_for_full_ones() -> None:
+def test_masked_partners_do_not_answer_the_opt_in() -> None:
     company = a_company(socios=(Partner(nome="FULANA", cpf_cnpj_socio="***222333**"),))
-    sound("acme", company, an_inquiry())
+    validated("acme", company, an_inquiry())
     with pytest.raises(SourceFailed, match="ocultou"):
-        sound("acme", company, an_inquiry(full_partners=True))
+        validated("acme", company, an_inquiry(full_partners=True))
 
 
-def test_letters_are_compared_as_they_are() -> None:
-    sound("acme", a_company(LETTERS), an_inquiry(LETTERS))
+def test_letters_are_compared_exactly() -> None:
+    validated("acme", a_company(LETTERS), an_inquiry(LETTERS))
     with pytest.raises(SourceFailed):
-        sound("acme", a_company(LETTERS.lower()), an_inquiry(LETTERS))
+        validated("acme", a_company(LETTERS.lower()), an_inquiry(LETTERS))
 
 
 @pytest.mark.parametrize(
@@ -286,9 +284,9 @@ def test_letters_are_compared_as_they_are() -> None:
         (SerproAdapter(accepts_alphanumeric=False, full_partners=True), True, False, True),
     ],
 )
-def test_what_a_source_is_asked(adapter: Adapter, plain: bool, letters: bool, full: bool) -> None:
+def test_capabilities_by_inquiry(adapter: Adapter, plain: bool, letters: bool, full: bool) -> None:
     upstream = an_upstream(lambda request: httpx2.Response(200))
-    source = Online("acme", adapter, lambda _: upstream, now=lambda: NOW)
+    source = AdapterSource("acme", adapter, lambda _: upstream, now=lambda: NOW)
     assert source.serves(an_inquiry()) == plain
     assert source.serves(an_inquiry(LETTERS)) == letters
     assert source.serves(an_inquiry(full_partners=True)) == full

@@ -1,4 +1,4 @@
-"""Our own copy of the registry as a source."""
+"""The local copy of the registry as a source."""
 
 import datetime
 import time
@@ -49,7 +49,7 @@ def test_found_as_of_the_first_instant_of_its_day_in_brasilia() -> None:
     assert answer.as_of.isoformat() == "2026-07-11T00:00:00-03:00"
 
 
-def test_what_was_finished_is_for_those_without_the_partner_opt_in() -> None:
+def test_finished_answer_is_not_for_the_partner_opt_in() -> None:
     registry = FakeRegistry(a_company(), extracted=DAY)
     source = SnapshotSource(registry)
     assert source.finished(an_inquiry()) is None
@@ -65,7 +65,7 @@ def test_what_was_finished_is_for_those_without_the_partner_opt_in() -> None:
     assert source.finished(an_inquiry()) is None
 
 
-def test_not_in_it_proves_nothing_by_itself() -> None:
+def test_absence_is_not_conclusive() -> None:
     source = SnapshotSource(FakeRegistry(extracted=DAY))
     assert source.find(an_inquiry()) == Absent("snapshot", conclusive=False)
     assert source.find(an_inquiry(full_partners=True)) == Absent("snapshot", conclusive=False)
@@ -75,12 +75,12 @@ def test_nothing_imported_answers_nothing() -> None:
     assert SnapshotSource(FakeRegistry(extracted=None)).find(an_inquiry()) is None
 
 
-def test_the_imported_month_is_what_it_reads(tmp_path: Path) -> None:
+def test_imported_month_is_read(tmp_path: Path) -> None:
     registry: ImportedRegistry = CurrentSnapshot(tmp_path, time.monotonic)
     assert SnapshotSource(registry).find(an_inquiry()) is None
 
 
-def test_a_person_s_document_is_no_question_for_it() -> None:
+def test_cpf_is_not_served() -> None:
     inquiry = Inquiry("company", Cpf.parse("90010000100"))
     assert SnapshotSource(FakeRegistry(extracted=DAY)).find(inquiry) is None
 

@@ -1,4 +1,4 @@
-"""What a receipt's bytes are, and what a PDF of ours may not contain."""
+"""Checks of receipts: their type, and forbidden content of PDF files."""
 
 import zlib
 from collections.abc import Callable
@@ -162,11 +162,11 @@ def test_a_receipt(change: Callable[[Pdf], object], how: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("how", [{}, PACKED])
-def test_what_a_receipt_has_no_use_for(name: str, how: dict[str, Any]) -> None:
+def test_forbidden_content(name: str, how: dict[str, Any]) -> None:
     assert "PDF com " in refused(a_pdf(BAD[name], **how))
 
 
-def test_names_hide_behind_escapes() -> None:
+def test_escaped_names_are_found() -> None:
     content = a_pdf(BAD["script on opening"])
     escaped = content.replace(b"/JavaScript", b"/J#61v#61Scri#70t").replace(b"/JS", b"/J#53")
     assert escaped != content
@@ -174,7 +174,7 @@ def test_names_hide_behind_escapes() -> None:
 
 
 def _with_new_table(content: bytes) -> bytes:
-    """The same objects; their places are found out once more."""
+    """Return the file with a new cross-reference table."""
     objects = content[: content.index(b"xref")]
     places = [objects.index(b"\n%d 0 obj" % number) + 1 for number in range(1, 99)
               if b"\n%d 0 obj" % number in objects]  # fmt: skip
@@ -185,7 +185,7 @@ def _with_new_table(content: bytes) -> bytes:
     return objects + head + table + trailer % (size, len(objects))
 
 
-def test_the_new_table_is_a_good_one() -> None:
+def test_new_table_is_valid() -> None:
     assert checked_media_type(_with_new_table(a_pdf())) == "application/pdf"
 
 
@@ -211,7 +211,7 @@ def test_no_pages() -> None:
         a_pdf().replace(b"/Pages", b"/Pagez"),
     ],
 )
-def test_what_only_begins_like_one(content: bytes) -> None:
+def test_only_the_beginning_is_valid(content: bytes) -> None:
     assert "PDF" in refused(content)
 
 
@@ -223,8 +223,8 @@ def test_too_many_objects() -> None:
     assert "complexo" in refused(a_pdf(change))
 
 
-def test_a_bomb_is_not_inflated() -> None:
-    """What could have been in there is taken for the worst, not for nothing."""
+def test_bomb_is_rejected() -> None:
+    """A stream that is too large to inflate is rejected, not ignored."""
     assert checked_media_type(_with_object_stream(1_000)) == "application/pdf"
     assert "danificado" in refused(_with_object_stream(INFLATED_BYTES_MAX))
 
@@ -250,7 +250,7 @@ def _with_object_stream(size: int) -> bytes:
 
 
 def _with_content(content: bytes, *filters: Name, **entries: Any) -> bytes:
-    """One page whose content is stored as it is given."""
+    """Return a PDF of one page with a raw content stream."""
 
     def change(pdf: Pdf) -> None:
         stream = pikepdf.Stream(pdf, content)
@@ -264,7 +264,7 @@ def _with_content(content: bytes, *filters: Name, **entries: Any) -> bytes:
     return a_pdf(change, compress_streams=False, stream_decode_level=none)
 
 
-def test_what_follows_the_end() -> None:
+def test_content_after_the_end() -> None:
     good = a_pdf()
     assert good.endswith(b"%%EOF\n")
     assert (
@@ -300,8 +300,8 @@ def test_content_that_inflates() -> None:
     assert "inflado" in refused(a_pdf(several))
 
 
-def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few hundred bytes that take a tenth of a second each, and leave nothing to be counted."""
+def test_empty_streams_that_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams of a few hundred bytes that take long to inflate, although the result is empty."""
     blocks = INFLATED_BYTES_MAX // 5 - 10
     nothing = b"\x78\x01" + b"\0\0\0\xff\xff" * blocks + b"\1\0\0\xff\xff" + b"\0\0\0\1"
     assert zlib.decompress(nothing) == b""
@@ -320,14 +320,14 @@ def test_what_inflates_on_the_way_to_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("named", [b"/First", b"/Fir#73t", b"/#46irst"])
 def test_streams_of_objects_are_counted_before_they_are_opened(named: bytes) -> None:
-    """Each of them may inflate to the limit, when nobody can look at the clock."""
+    """Each may inflate to the limit, without a check of the time in between."""
     most = _of_object_streams(STREAMS_OF_OBJECTS_MAX, named)
     assert checked_media_type(most) == "application/pdf"
     assert "complexo" in refused(_of_object_streams(STREAMS_OF_OBJECTS_MAX + 1, named))
 
 
 def _of_object_streams(count: int, first: bytes) -> bytes:
-    """A page, and so many streams with an object each, all of it written by hand."""
+    """Return a PDF, written by hand, with `count` streams of one object each."""
     parts = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -360,7 +360,7 @@ def _of_object_streams(count: int, first: bytes) -> bytes:
 
 
 def test_filters_that_are_not_read() -> None:
-    """LZW knows no measure; a stranger's filter might make anything of it."""
+    """The output of LZW and of unknown filters has no bound."""
     for filters in (
         [Name.LZWDecode],
         [Name.ASCII85Decode, Name.LZWDecode],
@@ -373,7 +373,7 @@ def test_filters_that_are_not_read() -> None:
     assert "danificado" in refused(_with_content(b"no such thing", Name.FlateDecode))
 
 
-def test_pictures_stay_as_they_are() -> None:
+def test_pictures_are_not_decoded() -> None:
     for kind in (Name.DCTDecode, Name.JPXDecode, Name.CCITTFaxDecode, Name.JBIG2Decode):
         assert checked_media_type(_with_content(b"a picture", kind)) == "application/pdf"
     assert checked_media_type(_with_content(b"00>", Name.ASCIIHexDecode, Name.DCTDecode))

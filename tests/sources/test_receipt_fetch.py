@@ -1,4 +1,4 @@
-"""Receipts are fetched from the places that were named, and from no other."""
+"""Receipts are fetched only from listed origins."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
-from balcao.sources.certifying import fetch_receipt
+from balcao.sources.certificates import fetch_receipt
 from balcao.sources.upstream import Upstream
 from tests.sources.adapters import an_upstream
 
@@ -53,7 +53,7 @@ def failing(
     return error.detail
 
 
-def test_what_is_sent() -> None:
+def test_request_bytes() -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         assert request.method == "GET"
         assert str(request.url) == URL
@@ -67,7 +67,7 @@ def test_what_is_sent() -> None:
 
 
 def test_cookies_are_neither_kept_nor_sent() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         def answer(request: httpx2.Request) -> httpx2.Response:
             assert "cookie" not in request.headers
             return httpx2.Response(200, content=PDF, headers={"set-cookie": "a=b"})
@@ -76,7 +76,7 @@ def test_cookies_are_neither_kept_nor_sent() -> None:
         for _ in range(2):
             assert await fetch_receipt(origin, URL) == PDF
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_cookies_are_neither_kept_nor_sent() -> None:
         ("https://xn--certido-2wa.example.com/a", "https://certidão.example.com"),
     ],
 )
-def test_named_places(url: str, origin: str) -> None:
+def test_listed_origins(url: str, origin: str) -> None:
     assert get(url, origins=frozenset({origin})) == PDF
 
 
@@ -132,7 +132,7 @@ def test_named_places(url: str, origin: str) -> None:
         "a" * 100_000,
     ],
 )
-def test_other_places_are_not_asked(url: str) -> None:
+def test_other_origins_are_not_requested(url: str) -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         raise AssertionError("it was asked")
 
@@ -140,7 +140,7 @@ def test_other_places_are_not_asked(url: str) -> None:
         get(url, answer)
 
 
-def test_nowhere_is_allowed_unless_it_is_named() -> None:
+def test_no_origin_is_allowed_by_default() -> None:
     assert "permitidos" in failing(origins=frozenset())
 
 
@@ -148,7 +148,7 @@ def test_nowhere_is_allowed_unless_it_is_named() -> None:
     "origin",
     ["storage.example.com", "ftp://a.test", "https://", "https://a.test/path", "https://u@a.test"],
 )
-def test_what_is_no_origin(origin: str) -> None:
+def test_invalid_origins(origin: str) -> None:
     with pytest.raises(ValueError, match=r"origin|https|scheme"):
         an_origin(origins=frozenset({origin}))
 
@@ -156,7 +156,7 @@ def test_what_is_no_origin(origin: str) -> None:
 @pytest.mark.parametrize(
     "status", [201, 204, 206, 301, 302, 307, 308, 401, 403, 404, 410, 500, 503]
 )
-def test_only_200_brings_a_receipt(status: int) -> None:
+def test_only_200_has_a_receipt(status: int) -> None:
     calls = 0
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -185,11 +185,11 @@ def test_the_size_limit_announced_or_not() -> None:
     assert get(answer=lambda _: httpx2.Response(200, content=b"x" * 100), bytes_max=100)
 
 
-def test_nothing_is_no_receipt() -> None:
+def test_empty_reply_is_no_receipt() -> None:
     assert "vazio" in failing(answer=lambda _: httpx2.Response(200))
 
 
-def test_what_was_compressed_unasked() -> None:
+def test_unrequested_compression() -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         return httpx2.Response(
             200, headers={"content-encoding": "br"}, stream=httpx2.ByteStream(PDF)
@@ -201,7 +201,7 @@ def test_what_was_compressed_unasked() -> None:
 @pytest.mark.parametrize(
     "error", [httpx2.ConnectError(URL), httpx2.ReadError(URL), ValueError(URL), OSError(URL)]
 )
-def test_whatever_breaks(error: Exception) -> None:
+def test_transport_errors(error: Exception) -> None:
     def answer(request: httpx2.Request) -> httpx2.Response:
         raise error
 
@@ -217,10 +217,10 @@ def test_the_time_limit() -> None:
     assert "tempo esgotado" in failing(answer=never, timeout_seconds=0.05)
 
 
-def test_whoever_asked_may_leave_less_time() -> None:
-    async def story() -> None:
-        until = asyncio.get_running_loop().time() + 0.05
+def test_deadline_may_be_shorter_than_the_timeout() -> None:
+    async def scenario() -> None:
+        deadline = asyncio.get_running_loop().time() + 0.05
         with pytest.raises(SourceFailed, match="tempo esgotado"):
-            await fetch_receipt(an_origin(never, timeout_seconds=60.0), URL, until)
+            await fetch_receipt(an_origin(never, timeout_seconds=60.0), URL, deadline)
 
-    asyncio.run(asyncio.wait_for(story(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 30))

@@ -1,4 +1,4 @@
-"""Reading records in which an optional value may be in a form that nobody understands (9.6)."""
+"""Decoding of records with invalid optional values (contract 9.6)."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from balcao.core.company import Company
 from balcao.core.errors import SourceFailed
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources import replies
-from tests.sources.adapters import a_reply, an_inquiry, talk
+from tests.sources.adapters import a_reply, an_inquiry, run_conversation
 from tests.sources.test_cnpja import KEY, SAVED
 
 
@@ -24,7 +24,7 @@ class Deep(msgspec.Struct):
     code: replies.Number | None = None
 
 
-class Said(msgspec.Struct):
+class Decoded(msgspec.Struct):
     number: str
     head: bool | None = None
     share: float | None = None
@@ -43,8 +43,8 @@ GOOD: dict[str, Any] = {
 
 
 def read(**changed: Any) -> dict[str, Any]:
-    said = replies.decode_what_can_be("fonte", Said, json.dumps(GOOD | changed).encode())
-    return msgspec.to_builtins(said)  # type: ignore[no-any-return]
+    result = replies.decode_lenient("fonte", Decoded, json.dumps(GOOD | changed).encode())
+    return msgspec.to_builtins(result)  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,18 @@ def read(**changed: Any) -> dict[str, Any]:
         ({"share": None, "one": []}, {"share": None}),
         ({"one": {"age": 3}}, {"plain": None}),
         ({"one": {"name": None, "age": 3}}, {"plain": None}),
-        # A null costs no more than an absent field, whatever the type of the field.
+        # null means absent, for any type of field
         ({"deep": None}, {"head": True}),
         ({"deep": {"code": -1}}, {"head": True}),
         ({"deep": "x"}, {"head": True}),
-        # In a list, only where it is not understood.
+        # in a list, only the invalid value is dropped
         (
             {"items": [{"name": "a", "text": 5}, {"name": "b", "text": "y"}]},
             {"items": [{"name": "a", "text": None}, {"name": "b", "text": "y"}]},
         ),
     ],
 )
-def test_what_is_not_understood_is_absent(changed: dict[str, Any], absent: dict[str, Any]) -> None:
+def test_invalid_optional_value_is_absent(changed: dict[str, Any], absent: dict[str, Any]) -> None:
     found = read(**changed)
     for name, value in absent.items():
         if name == "items":
@@ -89,27 +89,27 @@ def test_what_is_not_understood_is_absent(changed: dict[str, Any], absent: dict[
     "changed",
     [
         {"number": 1},  # required
-        {"items": "nenhum"},  # a list that was dropped would pass for an empty one
+        {"items": "nenhum"},  # a dropped list would pass for an empty one
         {"items": [["a"]]},
         {"items": [{"name": None}]},
         {"items": [{"name": "a"}, {"age": 3}]},
     ],
 )
-def test_the_rest_must_be_what_it_is(changed: dict[str, Any]) -> None:
+def test_other_invalid_values_are_failures(changed: dict[str, Any]) -> None:
     with pytest.raises(SourceFailed, match="fonte: resposta em outra forma"):
         read(**changed)
 
 
-def test_a_number_out_of_bounds_costs_no_other_item_of_its_list() -> None:
+def test_number_out_of_bounds_drops_no_other_item() -> None:
     class Coded(msgspec.Struct):
         codes: list[Deep]
 
     body = json.dumps({"codes": [{"code": 1}, {"code": -1}, {"code": 2}]}).encode()
-    said = replies.decode_what_can_be("fonte", Coded, body)
-    assert [each.code for each in said.codes] == [1, None, 2]
+    result = replies.decode_lenient("fonte", Coded, body)
+    assert [each.code for each in result.codes] == [1, None, 2]
 
 
-def test_with_too_many_of_them_it_is_another_form() -> None:
+def test_too_many_invalid_values_are_a_failure() -> None:
     class Many(msgspec.Struct):
         a: str | None = None
         b: str | None = None
@@ -119,19 +119,19 @@ def test_with_too_many_of_them_it_is_another_form() -> None:
         f: str | None = None
 
     few = dict.fromkeys("abcde", 1)
-    assert replies.decode_what_can_be("fonte", Many, json.dumps(few).encode()) == Many()
+    assert replies.decode_lenient("fonte", Many, json.dumps(few).encode()) == Many()
     with pytest.raises(SourceFailed):
-        replies.decode_what_can_be("fonte", Many, json.dumps(few | {"f": 1}).encode())
+        replies.decode_lenient("fonte", Many, json.dumps(few | {"f": 1}).encode())
 
 
-def test_what_is_no_json_is_told_as_ever() -> None:
+def test_invalid_json_is_a_failure() -> None:
     with pytest.raises(SourceFailed, match="outra forma"):
-        replies.decode_what_can_be("fonte", Said, b"{")
+        replies.decode_lenient("fonte", Decoded, b"{")
 
 
 def test_a_company_is_answered_without_the_field() -> None:
     reply = a_reply(200, SAVED | {"alias": 5, "head": "sim"})
-    _, company = talk(CnpjaAdapter(key=KEY).converse(an_inquiry()), reply)
+    _, company = run_conversation(CnpjaAdapter(key=KEY).converse(an_inquiry()), reply)
     assert isinstance(company, Company)
     assert company.nome_fantasia is None
     assert company.identificador_matriz_filial is None
@@ -143,4 +143,4 @@ def test_a_company_is_answered_without_the_field() -> None:
 def test_a_wrong_type_before_broken_json_is_a_failed_source(tail: bytes) -> None:
     whole = json.dumps(GOOD | {next(iter(GOOD)): {}}).encode()
     with pytest.raises(SourceFailed, match="fonte: resposta em outra forma"):
-        replies.decode_what_can_be("fonte", Said, whole[:-1] + tail)
+        replies.decode_lenient("fonte", Decoded, whole[:-1] + tail)

@@ -10,7 +10,7 @@ from balcao.core.company import Coded, Company, Partner
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import HttpReply
-from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, talk
+from tests.sources.adapters import CNPJ, LETTERS, a_reply, an_inquiry, run_conversation
 
 SAVED: dict[str, Any] = {
     "ni": CNPJ,
@@ -107,7 +107,7 @@ COMPANY = Company(
 
 
 def read(body: dict[str, Any]) -> Company:
-    _, company = talk(SerproAdapter().converse(an_inquiry()), a_reply(200, body))
+    _, company = run_conversation(SerproAdapter().converse(an_inquiry()), a_reply(200, body))
     assert isinstance(company, Company)
     return company
 
@@ -125,7 +125,7 @@ def test_every_field_in_camel_case_and_in_snake_case() -> None:
     assert read(snake(SAVED)) == COMPANY
 
 
-def test_camel_case_wins_where_both_are_sent() -> None:
+def test_camel_case_has_precedence() -> None:
     assert read(SAVED | {"nome_empresarial": "OUTRO NOME"}) == COMPANY
     assert read({"nome_empresarial": "OUTRO NOME"} | SAVED) == COMPANY
 
@@ -167,7 +167,7 @@ def test_full_partners_are_another_path(full_partners: bool, path: str) -> None:
     assert (request.method, request.path) == ("GET", path)
 
 
-def test_what_it_may_be_asked() -> None:
+def test_capabilities() -> None:
     assert SerproAdapter().capabilities.include(an_inquiry(LETTERS))
     assert not SerproAdapter(accepts_alphanumeric=False).capabilities.include(an_inquiry(LETTERS))
     assert not SerproAdapter().capabilities.include(an_inquiry(full_partners=True))
@@ -195,10 +195,10 @@ REFUSALS = [
 ]
 
 
-def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
-    _, whole = talk(SerproAdapter().converse(an_inquiry()), a_reply(200, SAVED))
+def test_invalid_date_is_absent() -> None:
+    _, whole = run_conversation(SerproAdapter().converse(an_inquiry()), a_reply(200, SAVED))
     changed = a_reply(200, SAVED | {"dataAbertura": "01032010"})
-    _, company = talk(SerproAdapter().converse(an_inquiry()), changed)
+    _, company = run_conversation(SerproAdapter().converse(an_inquiry()), changed)
     assert isinstance(whole, Company)
     assert isinstance(company, Company)
     assert company == msgspec.structs.replace(whole, data_de_abertura=None)
@@ -207,14 +207,14 @@ def test_a_date_in_another_form_costs_nothing_but_itself() -> None:
 @pytest.mark.parametrize(("reply", "kind"), REFUSALS)
 def test_refusals(reply: HttpReply, kind: type[SourceError]) -> None:
     with pytest.raises(SourceError) as caught:
-        talk(SerproAdapter().converse(an_inquiry()), reply)
+        run_conversation(SerproAdapter().converse(an_inquiry()), reply)
     assert type(caught.value) is kind
     assert CNPJ not in str(caught.value)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"mensagem":"nao encontrado"}'])
 def test_not_found_is_an_answer(body: bytes) -> None:
-    _, company = talk(SerproAdapter().converse(an_inquiry()), a_reply(404, body))
+    _, company = run_conversation(SerproAdapter().converse(an_inquiry()), a_reply(404, body))
     assert company is None
     assert SerproAdapter().conclusive_absence
 
@@ -231,14 +231,14 @@ INVALID = a_reply(400, {"mensagem": "CNPJ inválido"})
 )
 def test_a_probe_is_refused_free_of_charge(full_partners: bool, path: str) -> None:
     inquiry = an_inquiry(full_partners=full_partners)
-    requests, said = talk(SerproAdapter(full_partners=True).probe(inquiry), INVALID)
-    assert said == "respondeu"
+    requests, result = run_conversation(SerproAdapter(full_partners=True).probe(inquiry), INVALID)
+    assert result == "respondeu"
     assert [(request.method, request.path) for request in requests] == [("GET", path)]
 
 
 @pytest.mark.parametrize("reply", [a_reply(200, SAVED), a_reply(206), a_reply(404, b"{}")])
-def test_a_probe_that_is_taken_for_a_company_was_answered_too(reply: HttpReply) -> None:
-    assert talk(SerproAdapter().probe(an_inquiry()), reply)[1] == "respondeu"
+def test_probe_accepted_as_a_company_succeeds(reply: HttpReply) -> None:
+    assert run_conversation(SerproAdapter().probe(an_inquiry()), reply)[1] == "respondeu"
 
 
 @pytest.mark.parametrize(
@@ -254,5 +254,5 @@ def test_a_probe_that_is_taken_for_a_company_was_answered_too(reply: HttpReply) 
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(SerproAdapter().probe(an_inquiry()), reply)
+        run_conversation(SerproAdapter().probe(an_inquiry()), reply)
     assert type(caught.value) is kind

@@ -12,10 +12,10 @@ from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.adapter import sources
 from balcao.providers.serpro.cnd import SerproCndAdapter
 from balcao.providers.serpro.settings import SerproSettings
-from balcao.sources.contract import Certified, HttpReply
+from balcao.sources.contract import HttpReply, Issuance
 from tests.records import CNPJ as OTHER_CNPJ
 from tests.records import CPF
-from tests.sources.adapters import CNPJ, LETTERS, NOW, a_reply, talk
+from tests.sources.adapters import CNPJ, LETTERS, NOW, a_reply, run_conversation
 from tests.sources.certificates_world import BIRTH, BRANCH, federal, state, the_federal
 
 PDF = b"%PDF-1.4\n%fictitious"
@@ -54,10 +54,10 @@ def saved(**changes: Any) -> dict[str, Any]:
     return SAVED | {"Certidao": SAVED["Certidao"] | changes}
 
 
-def certified(*replies: HttpReply) -> Certified:
-    _, said = talk(SerproCndAdapter().certify(federal()), *replies)
-    assert said is not None
-    return said
+def certified(*replies: HttpReply) -> Issuance:
+    _, result = run_conversation(SerproCndAdapter().certify(federal()), *replies)
+    assert result is not None
+    return result
 
 
 def read(body: dict[str, Any], status: int = 200) -> FederalCertificate:
@@ -66,13 +66,13 @@ def read(body: dict[str, Any], status: int = 200) -> FederalCertificate:
 
 def failing(*replies: HttpReply) -> SourceError:
     with pytest.raises(SourceError) as caught:
-        talk(SerproCndAdapter().certify(federal()), *replies)
+        run_conversation(SerproCndAdapter().certify(federal()), *replies)
     for secret in (CNPJ, KEY, "11.222.333"):
         assert secret not in str(caught.value)
     return caught.value
 
 
-def test_how_it_is_asked() -> None:
+def test_request_parameters() -> None:
     request = next(SerproCndAdapter("consulta-cnd-trial").certify(federal()))
     assert (request.method, request.path) == ("POST", "/consulta-cnd-trial/v1/certidao")
     assert request.headers == {"content-type": "application/json"}
@@ -87,16 +87,16 @@ def test_how_it_is_asked() -> None:
 
 
 def test_every_field() -> None:
-    said = certified(a_reply(200, SAVED))
-    assert said.certificate == RECORD
-    assert said.receipt == PDF
-    _, record = talk(SerproCndAdapter().converse(federal()), a_reply(200, SAVED))
+    result = certified(a_reply(200, SAVED))
+    assert result.certificate == RECORD
+    assert result.receipt == PDF
+    _, record = run_conversation(SerproCndAdapter().converse(federal()), a_reply(200, SAVED))
     assert record == RECORD
 
 
 def test_a_new_certificate() -> None:
-    said = read(saved() | {"Status": 2})
-    assert (said.kind, said.issued, said.provider_code) == ("CND", True, 2)
+    result = read(saved() | {"Status": 2})
+    assert (result.kind, result.issued, result.provider_code) == ("CND", True, 2)
 
 
 # --- types, dates, the document ----------------------------------------------------------------
@@ -108,10 +108,10 @@ def test_a_new_certificate() -> None:
     [(1, "CND", "Válida"), (2, "CPEND", "Válida"), ("2", "CPEND", "Válida"), (3, "CPD", "")],
 )
 def test_types_by_both_spellings(name: str, number: int | str, kind: str, status: str) -> None:
-    said = read(saved(**{"TipoCertidao": None, name: number}))
-    assert (said.kind, said.status) == (kind, status)
-    assert said.good == said.issued == (kind != "CPD")
-    assert said.message == (None if said.good else "Certidão válida encontrada")
+    result = read(saved(**{"TipoCertidao": None, name: number}))
+    assert (result.kind, result.status) == (kind, status)
+    assert result.good == result.issued == (kind != "CPD")
+    assert result.message == (None if result.good else "Certidão válida encontrada")
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_types_by_both_spellings(name: str, number: int | str, kind: str, status
         {"DataValidade": "0001-01-01T00:00:00+14:00"},
     ],
 )
-def test_what_cannot_be_used(changes: dict[str, Any]) -> None:
+def test_unusable_replies(changes: dict[str, Any]) -> None:
     assert type(failing(a_reply(200, saved(**changes)))) is SourceFailed
 
 
 @pytest.mark.parametrize(
-    ("said", "day"),
+    ("given", "day"),
     [
         ("2026-06-20", "2026-06-20"),
         ("2026-06-20T00:00:00", "2026-06-20"),
@@ -147,22 +147,22 @@ def test_what_cannot_be_used(changes: dict[str, Any]) -> None:
         (None, None),
     ],
 )
-def test_both_forms_of_dates(said: str | None, day: str | None) -> None:
-    assert read(saved(DataEmissao=said)).issued_on == day
-    assert read(saved(DataValidade=said, DataEmissao=None)).validity == day
+def test_both_forms_of_dates(given: str | None, day: str | None) -> None:
+    assert read(saved(DataEmissao=given)).issued_on == day
+    assert read(saved(DataValidade=given, DataEmissao=None)).validity == day
 
 
 @pytest.mark.parametrize(
-    ("said", "document"),
+    ("given", "document"),
     [(CNPJ, CNPJ), ("11.222.333/0001-81", CNPJ), (OTHER_CNPJ, OTHER_CNPJ), ("", ""), (None, "")],
 )
-def test_about_whom(said: str | None, document: str) -> None:
-    assert read(saved(ContribuinteCertidao=said)).document == document
+def test_document_of_the_certificate(given: str | None, document: str) -> None:
+    assert read(saved(ContribuinteCertidao=given)).document == document
 
 
-@pytest.mark.parametrize("said", [None, "", "%PDF", "JVBERi0", "çç=="])
-def test_a_receipt_that_cannot_be_read_is_none(said: str | None) -> None:
-    assert certified(a_reply(200, saved(DocumentoPdf=said))).receipt is None
+@pytest.mark.parametrize("given", [None, "", "%PDF", "JVBERi0", "çç=="])
+def test_unreadable_receipt_is_absent(given: str | None) -> None:
+    assert certified(a_reply(200, saved(DocumentoPdf=given))).receipt is None
 
 
 def test_a_receipt_in_lines() -> None:
@@ -176,8 +176,8 @@ def test_a_receipt_in_lines() -> None:
 @pytest.mark.parametrize("http", [200, 400, 404])
 @pytest.mark.parametrize("status", [3, 4, 8])
 def test_not_issued_is_a_result_and_no_proof_of_debts(status: int, http: int) -> None:
-    said = read({"Status": status, "Mensagem": "Não emitida: consulte"}, http)
-    assert said == FederalCertificate(
+    result = read({"Status": status, "Mensagem": "Não emitida: consulte"}, http)
+    assert result == FederalCertificate(
         document=CNPJ,
         message="Não emitida: consulte",
         provider_code=status,
@@ -209,7 +209,7 @@ def test_failures(status: int, kind: type[SourceError], text: str, http: int) ->
 
 @pytest.mark.parametrize("http", [300, 400, 404, 422, 500, 503])
 @pytest.mark.parametrize("body", [SAVED, saved() | {"Status": 2}, PROCESSING])
-def test_an_http_error_brings_no_certificate(body: dict[str, Any], http: int) -> None:
+def test_http_error_has_no_certificate(body: dict[str, Any], http: int) -> None:
     failing(a_reply(http, body))
 
 
@@ -244,7 +244,7 @@ def test_refusals(reply: HttpReply, kind: type[SourceError]) -> None:
     assert type(failing(reply)) is kind
 
 
-# --- what it may be asked ----------------------------------------------------------------------
+# --- capabilities ------------------------------------------------------------------------------
 
 
 def test_capabilities() -> None:
@@ -254,14 +254,16 @@ def test_capabilities() -> None:
     assert may.include(federal(LETTERS))
     assert not SerproCndAdapter(accepts_alphanumeric=False).capabilities.include(federal(LETTERS))
     assert not may.include(federal(CPF)), f"it would not look at {BIRTH}"
-    assert not may.include(federal(reissue=True)), "it cannot be told to issue another"
+    assert not may.include(federal(reissue=True)), "a new issuance cannot be requested"
     assert not may.include(state())
     assert not SerproCndAdapter.conclusive_absence
 
 
-def test_a_probe_is_about_nobody_and_without_a_receipt() -> None:
-    requests, said = talk(SerproCndAdapter().probe(federal()), a_reply(400, {"Status": 9}))
-    assert said == "respondeu"
+def test_probe_has_an_invalid_document_and_no_receipt() -> None:
+    requests, result = run_conversation(
+        SerproCndAdapter().probe(federal()), a_reply(400, {"Status": 9})
+    )
+    assert result == "respondeu"
     assert [json.loads(request.body or b"") for request in requests] == [
         {
             "TipoContribuinte": 1,
@@ -275,7 +277,7 @@ def test_a_probe_is_about_nobody_and_without_a_receipt() -> None:
 @pytest.mark.parametrize("status", [1, 3, 4, 7, 8, 11, 15])
 def test_a_probe_that_was_answered(status: int) -> None:
     assert (
-        talk(SerproCndAdapter().probe(federal()), a_reply(200, {"Status": status}))[1]
+        run_conversation(SerproCndAdapter().probe(federal()), a_reply(200, {"Status": status}))[1]
         == "respondeu"
     )
 
@@ -294,7 +296,7 @@ def test_a_probe_that_was_answered(status: int) -> None:
 )
 def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str) -> None:
     with pytest.raises(SourceError, match=text) as caught:
-        talk(SerproCndAdapter().probe(federal()), reply)
+        run_conversation(SerproCndAdapter().probe(federal()), reply)
     assert type(caught.value) is kind
 
 
@@ -308,15 +310,15 @@ def test_a_probe_that_fails(reply: HttpReply, kind: type[SourceError], text: str
         ({"DocumentoPdf": {}}, "kind", "CND"),
     ],
 )
-def test_a_field_in_another_form_costs_that_field_only(
+def test_invalid_optional_field_is_absent(
     changes: dict[str, Any], field: str, value: object
 ) -> None:
-    said = read(saved(**changes) | {"Mensagem": ["x"]})
-    assert said.good
-    assert getattr(said, field) == value
+    result = read(saved(**changes) | {"Mensagem": ["x"]})
+    assert result.good
+    assert getattr(result, field) == value
 
 
-def test_a_certificate_of_nobody_is_nobody_s() -> None:
+def test_certificate_without_a_document_has_none() -> None:
     assert read(saved(ContribuinteCertidao=11222333000181)).flaw(federal()) is not None
 
 
@@ -336,7 +338,7 @@ def test_version_and_code_follow_the_settings() -> None:
         assert json.loads(request.body or b"")["CodigoIdentificacao"] == code
 
 
-def test_a_version_whose_code_is_unknown_needs_one() -> None:
+def test_unknown_version_requires_a_code() -> None:
     with pytest.raises(ValidationError, match="cnd_company_code é obrigatório"):
         SerproSettings(cnd=True, cnd_version="v3")
     assert SerproSettings(cnd=True, cnd_version="v3", cnd_company_code="9301").cnd
@@ -344,6 +346,6 @@ def test_a_version_whose_code_is_unknown_needs_one() -> None:
 
 
 @pytest.mark.parametrize("status", [3, 4, 8])
-def test_what_is_to_be_asked_later_is_no_result(status: int) -> None:
+def test_later_is_no_result(status: int) -> None:
     with pytest.raises(SourceFailed, match="mais tarde"):
         read({"Status": status, "Mensagem": "Estamos analisando seu pedido."})

@@ -1,4 +1,4 @@
-"""SERPRO with the token that its conversations go through."""
+"""SERPRO's conversations with their token."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from balcao.core.errors import SourceError
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import Found
 from balcao.sources.oauth import ClientCredentials
-from balcao.sources.online import Online
+from balcao.sources.online import AdapterSource
 from tests.sources.adapters import CNPJ, NOW, Clock, an_inquiry, an_upstream
 from tests.sources.test_serpro import SAVED as SERPRO
 
@@ -26,35 +26,35 @@ def test_serpro_with_its_token_end_to_end() -> None:
             return httpx2.Response(401)
         return httpx2.Response(200, json=SERPRO)
 
-    async def story() -> None:
+    async def scenario() -> None:
         token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
         upstream = an_upstream(gateway)
-        source = Online(
-            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, through=token
+        source = AdapterSource(
+            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, layer=token
         )
         for _ in range(2):
             assert isinstance(await source.ask(an_inquiry()), Found)
 
-    asyncio.run(story())
+    asyncio.run(scenario())
     path = f"/prefix/consulta-cnpj-df/v2/qsa/{CNPJ}"
     assert seen == [("/prefix/token", "Basic"), (path, "Bearer"), (path, "Bearer")]
 
 
-def test_refused_credentials_are_said_loudly_and_secretly() -> None:
-    async def story() -> None:
+def test_refused_credentials_are_reported_without_secrets() -> None:
+    async def scenario() -> None:
         token = ClientCredentials("serpro", key="the-key", secret="the-secret", clock=Clock())
         upstream = an_upstream(lambda request: httpx2.Response(401, json={"error": "x"}))
-        source = Online(
-            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, through=token
+        source = AdapterSource(
+            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, layer=token
         )
         with pytest.raises(SourceError, match="VERIFIQUE A CONFIGURAÇÃO") as caught:
             await source.ask(an_inquiry())
         assert "the-" not in caught.value.detail
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_probe_of_serpro_goes_through_its_token() -> None:
+def test_probe_of_serpro_uses_the_token() -> None:
     paths: list[str] = []
 
     def gateway(request: httpx2.Request) -> httpx2.Response:
@@ -64,13 +64,13 @@ def test_a_probe_of_serpro_goes_through_its_token() -> None:
         assert request.headers["authorization"] == "Bearer t1"
         return httpx2.Response(400, json={"mensagem": "CNPJ inválido"})
 
-    async def story() -> str:
+    async def scenario() -> str:
         token = ClientCredentials("serpro", key="k", secret="s", clock=Clock())
         upstream = an_upstream(gateway)
-        source = Online(
-            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, through=token
+        source = AdapterSource(
+            "serpro", SerproAdapter(), lambda _: upstream, now=lambda: NOW, layer=token
         )
         return await source.probe(an_inquiry())
 
-    assert asyncio.run(story()) == "respondeu"
+    assert asyncio.run(scenario()) == "respondeu"
     assert paths == ["/token", "/consulta-cnpj-df/v2/qsa/00000000000001"]

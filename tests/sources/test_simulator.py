@@ -1,4 +1,4 @@
-"""Every adapter against the sandbox's providers: `sandbox.md`, row by row."""
+"""All adapters against the sandbox's providers: `sandbox.md`, row by row."""
 
 import asyncio
 import time
@@ -12,10 +12,10 @@ from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.providers.simulation.app import simulated_providers
 from balcao.providers.simulation.transport import SimulatorTransport
-from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer, Found
 from balcao.sources.oauth import ClientCredentials
-from balcao.sources.online import Adapter, Online
+from balcao.sources.online import Adapter, AdapterSource
+from balcao.sources.router import SourceRouter
 from balcao.sources.upstream import Upstream
 from tests.sources.adapters import LETTERS, NOW, an_inquiry
 
@@ -35,7 +35,7 @@ ABSENT = "99999999000191"
 
 
 class Sandbox:
-    """Every adapter, each with the simulated provider it speaks to, within the process."""
+    """All adapters, each with its simulated provider, in this process."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class Sandbox:
         }
 
     def _online(
-        self, prefix: str, adapter: Adapter, through: ClientCredentials | None = None
-    ) -> Online:
+        self, prefix: str, adapter: Adapter, layer: ClientCredentials | None = None
+    ) -> AdapterSource:
         upstream = Upstream(
             prefix,
             f"http://sandbox.test/{prefix}",
@@ -66,7 +66,7 @@ class Sandbox:
             transport=self._transport,
         )
         name = prefix.replace("-", "_")
-        return Online(name, adapter, lambda _: upstream, now=lambda: NOW, through=through)
+        return AdapterSource(name, adapter, lambda _: upstream, now=lambda: NOW, layer=layer)
 
     def ask(self, name: str, cnpj: str, *, full_partners: bool = False) -> Answer:
         inquiry = an_inquiry(cnpj, full_partners=full_partners)
@@ -98,7 +98,7 @@ EXISTING = [
 
 
 @pytest.mark.parametrize(("cnpj", "status", "identifier", "uf"), EXISTING)
-def test_all_providers_say_the_same(cnpj: str, status: str, identifier: str, uf: str) -> None:
+def test_all_providers_agree(cnpj: str, status: str, identifier: str, uf: str) -> None:
     sandbox = Sandbox()
     for name in NAMES:
         company = sandbox.company(name, cnpj)
@@ -130,7 +130,7 @@ def test_the_richest_company_field_by_field() -> None:
                     assert here.data_entrada_sociedade == there.data_entrada_sociedade
                     assert here.nome_representante_legal == there.nome_representante_legal
                     assert here.documento_representante_legal == there.documento_representante_legal
-                    if name != "serpro":  # which does not know the age
+                    if name != "serpro":  # has no age bands
                         assert here.faixa_etaria == there.faixa_etaria or there.faixa_etaria is None
             else:
                 assert mine == theirs, (name, field)
@@ -166,7 +166,7 @@ def test_full_partners_come_from_serpro() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_does_not_exist(name: str) -> None:
+def test_absent_companies(name: str) -> None:
     answer = Sandbox().ask(name, ABSENT)
     assert answer == Absent(name, conclusive=True, so_far=name in ("minha_receita", "brasilapi"))
 
@@ -197,7 +197,7 @@ def test_never_answers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_well_once_then_not(name: str) -> None:
+def test_first_request_only(name: str) -> None:
     sandbox = Sandbox()
     assert sandbox.company(name, ONCE).situacao_cadastral == "ATIVA"
     with pytest.raises(SourceFailed):
@@ -224,9 +224,9 @@ def test_a_contract_without_full_partners() -> None:
         Sandbox(serpro_key="without-empresa").ask("serpro", "90010001000100", full_partners=True)
 
 
-def test_all_in_turn_as_an_installation_asks_them() -> None:
-    async def story() -> None:
-        sources = Sources({"company": list(Sandbox().sources.values())})
+def test_all_sources_in_order() -> None:
+    async def scenario() -> None:
+        sources = SourceRouter({"company": list(Sandbox().sources.values())})
 
         async def source_of(cnpj: str, *, full_partners: bool = False) -> str:
             answer = await sources.ask(an_inquiry(cnpj, full_partners=full_partners))
@@ -237,14 +237,14 @@ def test_all_in_turn_as_an_installation_asks_them() -> None:
         assert await source_of("90010001000100", full_partners=True) == "serpro"
         assert await sources.ask(an_inquiry(ABSENT)) == Absent("cnpja", conclusive=True)
 
-        # The first time is per subject, whoever is asked: after it, all of them fail.
+        # the first request for a subject counts for all providers: later ones fail
         assert await source_of(ONCE) == "minha_receita"
         with pytest.raises(SourceFailed):
             await sources.ask(an_inquiry(ONCE))
 
-        # Of the four, only SERPRO says for how long (60 s).
+        # only SERPRO sends Retry-After (60 s)
         with pytest.raises(SourceUnavailable) as caught:
             await sources.ask(an_inquiry(MAINTENANCE))
         assert caught.value.retry_in_seconds == 30
 
-    asyncio.run(story())
+    asyncio.run(scenario())

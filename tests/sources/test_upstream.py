@@ -1,4 +1,4 @@
-"""Everything that may happen between us and an upstream, and what we make of it."""
+"""All outcomes of a call to an upstream."""
 
 import ast
 import asyncio
@@ -31,25 +31,25 @@ AsgiApp: TypeAlias = Callable[
     Awaitable[None],
 ]
 
-FOREVER = 60.0  # of these tests: nothing waits for it
+FOREVER = 60.0  # never elapses in these tests
 
 
 def asking(method: str = "GET", *, rounds: int = 1) -> Exchange[Company]:
-    """Ask about the company; it is there when the last reply says 200, absent otherwise."""
+    """Ask about a company: found if the last reply is a 200, else absent."""
     reply = HttpReply(0, {}, b"")
     for _ in range(rounds):
         reply = yield HttpRequest(method, f"/office/{CNPJ}", {"document": CNPJ})
     return a_company() if reply.status == 200 else None
 
 
-def hold(upstream: Upstream, conversation: Exchange[Company] | None = None) -> Company | None:
-    return asyncio.run(upstream.hold(conversation or asking()))
+def run(upstream: Upstream, conversation: Exchange[Company] | None = None) -> Company | None:
+    return asyncio.run(upstream.run(conversation or asking()))
 
 
 def failing(upstream: Upstream, conversation: Exchange[Company] | None = None) -> SourceError:
-    """Hold it, and return the error, which never names the document."""
+    """Run a conversation and return its error, which must not contain the document."""
     with pytest.raises(SourceError) as caught:
-        hold(upstream, conversation)
+        run(upstream, conversation)
     error = caught.value
     assert type(error) in (SourceUnavailable, SourceFailed)
     assert error.detail.startswith("acme: ")
@@ -69,15 +69,15 @@ def test_found_and_absent_are_measured() -> None:
         return httpx2.Response(next(replies), content=b"{}")
 
     acme = an_upstream(upstream, observe=measured.append, clock=clock)
-    assert hold(acme) == a_company()
-    assert hold(acme) is None
+    assert run(acme) == a_company()
+    assert run(acme) is None
     assert measured.outcomes == ["found", "absent"]
     assert {call.detail for call in measured} == {""}
     assert [call.seconds for call in measured] == [0.25, 0.25]
     assert {call.source for call in measured} == {"acme"}
 
 
-def test_what_is_sent() -> None:
+def test_request_bytes() -> None:
     def upstream(request: httpx2.Request) -> httpx2.Response:
         assert str(request.url) == f"http://upstream.test/prefix/office/{CNPJ}?document={CNPJ}"
         assert request.headers["user-agent"].startswith("Mozilla/5.0 (compatible; Balcao/")
@@ -86,7 +86,7 @@ def test_what_is_sent() -> None:
         assert "authorization" not in request.headers
         return httpx2.Response(200)
 
-    assert hold(an_upstream(upstream)) == a_company()
+    assert run(an_upstream(upstream)) == a_company()
 
 
 def test_a_conversation_of_several_rounds_sees_status_headers_and_body() -> None:
@@ -106,7 +106,7 @@ def test_a_conversation_of_several_rounds_sees_status_headers_and_body() -> None
         assert "cookie" not in request.headers, "nothing is remembered between requests"
         return httpx2.Response(200, content=request.url.query)
 
-    assert hold(an_upstream(upstream), conversation()) == a_company()
+    assert run(an_upstream(upstream), conversation()) == a_company()
 
 
 def test_a_conversation_has_an_end() -> None:
@@ -117,7 +117,7 @@ def test_a_conversation_has_an_end() -> None:
         calls += 1
         return httpx2.Response(200)
 
-    assert hold(an_upstream(upstream), asking(rounds=ROUNDS_MAX)) == a_company()
+    assert run(an_upstream(upstream), asking(rounds=ROUNDS_MAX)) == a_company()
     calls = 0
     error = failing(an_upstream(upstream), asking(rounds=ROUNDS_MAX + 1))
     assert isinstance(error, SourceFailed)
@@ -133,11 +133,11 @@ def test_redirects_are_not_followed(status: int) -> None:
         calls += 1
         return httpx2.Response(status, headers={"location": "http://elsewhere.test/"})
 
-    assert hold(an_upstream(upstream)) is None, "the adapter is shown the redirect itself"
+    assert run(an_upstream(upstream)) is None, "the adapter is shown the redirect itself"
     assert calls == 1
 
 
-# What the client raises, and what we make of it: (error, ours, calls of a read, of another).
+# Errors of the client: (error, our error, attempts of a GET, of other methods).
 CLIENT_ERRORS = [
     (httpx2.ConnectError, SourceUnavailable, 2, 1),
     (httpx2.ConnectTimeout, SourceUnavailable, 2, 1),
@@ -160,7 +160,7 @@ CLIENT_ERRORS = [
 
 @pytest.mark.parametrize(("error", "ours", "reads", "others"), CLIENT_ERRORS)
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_what_goes_wrong_in_the_client(
+def test_client_errors(
     error: type[Exception], ours: type[SourceError], reads: int, others: int, method: str
 ) -> None:
     calls = 0
@@ -172,9 +172,9 @@ def test_what_goes_wrong_in_the_client(
         raise error(f"something about {request.url}")
 
     acme = an_upstream(upstream, observe=measured.append)
-    said = failing(acme, asking(method))
-    assert type(said) is ours
-    assert [call.detail for call in measured] == [said.detail]
+    result = failing(acme, asking(method))
+    assert type(result) is ours
+    assert [call.detail for call in measured] == [result.detail]
     assert calls == (reads if method == "GET" else others)
     assert measured.outcomes == ["unavailable" if ours is SourceUnavailable else "failed"]
 
@@ -189,10 +189,10 @@ def test_the_second_attempt_may_succeed() -> None:
             raise httpx2.ConnectError("connection refused")
         return httpx2.Response(200)
 
-    assert hold(an_upstream(upstream)) == a_company()
+    assert run(an_upstream(upstream)) == a_company()
 
 
-def test_a_port_where_nobody_listens_and_a_host_that_is_none() -> None:
+def test_closed_port_and_invalid_host() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))  # bound and not listening: refused
         port = reserved.getsockname()[1]
@@ -223,12 +223,12 @@ def answering(body: Chunks) -> Callable[[httpx2.Request], httpx2.Response]:
     return lambda request: httpx2.Response(200, stream=body)
 
 
-def test_a_body_of_the_greatest_size_and_one_byte_more() -> None:
+def test_body_of_maximum_size_and_one_byte_more() -> None:
     for chunks, well in (([b"x" * 60, b"x" * 40], True), ([b"x" * 60, b"x" * 41, b"x"], False)):
         body = Chunks(chunks)
         acme = an_upstream(answering(body), answer_bytes_max=100)
         if well:
-            assert hold(acme) == a_company()
+            assert run(acme) == a_company()
         else:
             assert isinstance(failing(acme), SourceFailed)
             assert body.read == 2, "no more is read than it takes to know"
@@ -247,7 +247,7 @@ def test_a_body_announced_as_too_large_is_not_read() -> None:
 
 
 def raw_deflate(data: bytes) -> bytes:
-    """Without the frame that the standard wants and some servers leave out."""
+    """Compress without the zlib frame, which the standard requires and some servers omit."""
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(data) + packer.flush()
 
@@ -274,14 +274,14 @@ def test_a_body_that_comes_compressed_unasked(coding: str, pack: Callable[[bytes
         seen.append((yield HttpRequest("GET", "/")))
         return None
 
-    assert asyncio.run(acme.hold(conversation())) is None
+    assert asyncio.run(acme.run(conversation())) is None
     assert seen[0].body == b'{"a": "' + b"b" * 500 + b'"}'
 
 
 @pytest.mark.parametrize(
     "coding", ["br", "zstd", "compress", "gzip, gzip", "gzip, deflate", "utf-8"]
 )
-def test_a_coding_that_nobody_needs_is_not_read(coding: str) -> None:
+def test_unsupported_coding_is_rejected(coding: str) -> None:
     body = Chunks([b"x"])
     headers = {"content-encoding": coding}
     acme = an_upstream(lambda request: httpx2.Response(200, headers=headers, stream=body))
@@ -291,7 +291,7 @@ def test_a_coding_that_nobody_needs_is_not_read(coding: str) -> None:
 
 @pytest.mark.parametrize("body", [b'{"cnpj": "1"}', b"\x1f\x8b\x08 and so on"])
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_a_coding_that_the_body_is_not_in(coding: str, body: bytes) -> None:
+def test_body_not_in_the_declared_coding(coding: str, body: bytes) -> None:
     headers = {"content-encoding": coding}
     chunks = Chunks([body])
     acme = an_upstream(lambda request: httpx2.Response(200, headers=headers, stream=chunks))
@@ -300,8 +300,8 @@ def test_a_coding_that_the_body_is_not_in(coding: str, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, raw_deflate])
-def test_what_swells_is_cut_at_the_limit(pack: Callable[[bytes], bytes]) -> None:
-    """64 MB of nothing, sent as 64 kB at once: never held whole."""
+def test_bomb_is_stopped_at_the_limit(pack: Callable[[bytes], bytes]) -> None:
+    """64 MB of zeros, sent as 64 kB at once, are never in memory as a whole."""
     packed = pack(bytes(64_000_000))
     assert len(packed) < 70_000
     coding = "gzip" if pack is gzip.compress else "deflate"
@@ -329,7 +329,7 @@ def test_a_connection_closed_in_the_middle_of_the_body() -> None:
     assert body.closed
 
 
-def test_an_adapter_that_stumbles_says_where_and_not_over_what() -> None:
+def test_bug_of_an_adapter_names_its_place_only() -> None:
     def conversation() -> Exchange[Company]:
         yield HttpRequest("GET", "/")
         raise ValueError(f"no idea what {CNPJ} is")
@@ -339,7 +339,7 @@ def test_an_adapter_that_stumbles_says_where_and_not_over_what() -> None:
     assert "ValueError, test_upstream.py:" in error.detail
 
 
-def test_what_the_adapter_says_reaches_the_caller() -> None:
+def test_error_of_the_adapter_reaches_the_caller() -> None:
     def conversation() -> Exchange[Company]:
         yield HttpRequest("GET", "/")
         raise SourceUnavailable("acme: em manutenção", 77)
@@ -349,7 +349,7 @@ def test_what_the_adapter_says_reaches_the_caller() -> None:
     assert (error.detail, error.retry_in_seconds) == ("acme: em manutenção", 77)
 
 
-# --- within the process ------------------------------------------------------------------------
+# --- ASGI applications -------------------------------------------------------------------------
 
 
 def asgi(app: AsgiApp, **settings: Any) -> Upstream:
@@ -367,10 +367,10 @@ def test_an_application_within_the_process() -> None:
         await start(send)
         await send({"type": "http.response.body", "body": b"{}"})
 
-    assert hold(asgi(app)) == a_company()
+    assert run(asgi(app)) == a_company()
 
 
-def test_an_application_that_breaks_before_during_and_after_its_answer() -> None:
+def test_application_fails_before_during_and_after_its_reply() -> None:
     async def at_once(scope: Any, receive: Any, send: Any) -> None:
         raise RuntimeError(f"about {CNPJ}")
 
@@ -405,14 +405,14 @@ async def never(scope: Any, receive: Any, send: Any) -> None:
     await asyncio.sleep(FOREVER)
 
 
-def test_time_runs_out_also_where_the_transport_knows_no_time() -> None:
+def test_timeout_applies_to_transports_without_timeouts() -> None:
     error = failing(asgi(never, timeout_seconds=0.05))
     assert isinstance(error, SourceFailed)
     assert "tempo esgotado" in error.detail
 
 
 def test_the_time_is_for_the_whole_conversation() -> None:
-    """No round takes as long as the limit; together they do."""
+    """Each round is within the limit, but not all together."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(0.03)
@@ -423,19 +423,19 @@ def test_the_time_is_for_the_whole_conversation() -> None:
     assert "tempo esgotado" in error.detail
 
 
-def test_whoever_asks_in_turn_may_leave_less_time() -> None:
-    async def story() -> None:
-        until = asyncio.get_running_loop().time() + 0.05
+def test_deadline_may_be_shorter_than_the_timeout() -> None:
+    async def scenario() -> None:
+        deadline = asyncio.get_running_loop().time() + 0.05
         with pytest.raises(SourceFailed, match="tempo esgotado"):
-            await asgi(never, timeout_seconds=FOREVER).hold(asking(), until)
+            await asgi(never, timeout_seconds=FOREVER).run(asking(), deadline)
 
-    asyncio.run(asyncio.wait_for(story(), FOREVER / 2))
+    asyncio.run(asyncio.wait_for(scenario(), FOREVER / 2))
 
 
 def test_a_slow_server_on_a_real_connection() -> None:
-    """Connecting is quick, the answer never comes: it was asked, so it failed."""
+    """Connected but without a reply: the request was sent, so it is `SourceFailed`."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         left = asyncio.Event()
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -449,18 +449,18 @@ def test_a_slow_server_on_a_real_connection() -> None:
             acme = an_upstream(
                 httpx2.AsyncHTTPTransport(),
                 base_url=f"http://127.0.0.1:{port}",
-                # A third of it is for connecting, which shall not fail on a busy machine.
+                # a third of it is for connecting, which must not fail on a busy machine
                 timeout_seconds=1.5,
             )
             with pytest.raises(SourceFailed, match="tempo esgotado"):
-                await acme.hold(asking())
+                await acme.run(asking())
             await left.wait()
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_the_caller_s_cancellation_is_not_swallowed() -> None:
-    async def story() -> None:
+def test_cancellation_is_propagated() -> None:
+    async def scenario() -> None:
         measured = Measured()
         settings = BreakerSettings(failures=1)
         was_asked = asyncio.Event()
@@ -470,18 +470,18 @@ def test_the_caller_s_cancellation_is_not_swallowed() -> None:
             await never(scope, receive, send)
 
         acme = asgi(app, observe=measured.append, breaker_settings=settings)
-        task = asyncio.create_task(acme.hold(asking()))
+        task = asyncio.create_task(acme.run(asking()))
         await was_asked.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert measured.outcomes == ["failed"]
-        assert acme.circuit_state == "closed", "leaving says nothing about the source"
+        assert acme.circuit_state == "closed", "a cancelled call does not count against the source"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_conversation_is_closed_however_it_ends() -> None:
+def test_conversation_is_always_closed() -> None:
     closed = 0
 
     def conversation() -> Exchange[Company]:
@@ -496,15 +496,15 @@ def test_a_conversation_is_closed_however_it_ends() -> None:
         raise httpx2.ReadError("")
 
     failing(an_upstream(broken), conversation())
-    assert hold(an_upstream(lambda request: httpx2.Response(200)), conversation()) is None
+    assert run(an_upstream(lambda request: httpx2.Response(200)), conversation()) is None
     assert closed == 2
 
 
 # --- the circuit -------------------------------------------------------------------------------
 
 
-class Moody:
-    """An upstream that does as it is told."""
+class Switchable:
+    """An upstream that fails unless `well` is set."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -522,8 +522,8 @@ def in_maintenance(seconds: int) -> Exchange[Company]:
     raise SourceUnavailable("acme: em manutenção", seconds)
 
 
-def test_who_opens_the_circuit_is_told_when_it_lets_somebody_through() -> None:
-    """The source said one second; whoever came then would be refused (contract 1.8)."""
+def test_retry_time_includes_the_open_circuit() -> None:
+    """The source states one second, after which the circuit would still refuse (contract 1.8)."""
     clock = Clock()
     acme = an_upstream(
         lambda request: httpx2.Response(503), clock=clock, breaker_settings=BreakerSettings()
@@ -547,7 +547,7 @@ def test_who_opens_the_circuit_is_told_when_it_lets_somebody_through() -> None:
 
 
 def test_the_circuit_opens_after_five_failures_and_closes_after_recovery() -> None:
-    upstream, clock, measured = Moody(), Clock(), Measured()
+    upstream, clock, measured = Switchable(), Clock(), Measured()
     acme = an_upstream(
         upstream, clock=clock, observe=measured.append, breaker_settings=BreakerSettings()
     )
@@ -568,12 +568,12 @@ def test_the_circuit_opens_after_five_failures_and_closes_after_recovery() -> No
 
     upstream.well = True
     clock.now += 15
-    assert hold(acme) == a_company()
-    assert hold(acme) == a_company(), "closed again"
+    assert run(acme) == a_company()
+    assert run(acme) == a_company(), "closed again"
 
 
 def test_without_settings_there_is_no_circuit() -> None:
-    upstream = Moody()
+    upstream = Switchable()
     acme = an_upstream(upstream, breaker_settings=None)
     for _ in range(20):
         assert isinstance(failing(acme), SourceFailed)
@@ -589,11 +589,11 @@ def test_our_own_busy_pool_does_not_open_the_circuit() -> None:
     assert acme.circuit_state == "closed"
 
 
-def test_a_record_that_cannot_be_used_is_a_failure_but_leaves_the_circuit_alone() -> None:
+def test_unusable_record_fails_without_affecting_the_circuit() -> None:
     def check(record: Company) -> Company:
         raise SourceFailed("acme: respondeu sobre outro documento")
 
-    async def story() -> None:
+    async def scenario() -> None:
         measured = Measured()
         acme = an_upstream(
             lambda request: httpx2.Response(200),
@@ -601,14 +601,14 @@ def test_a_record_that_cannot_be_used_is_a_failure_but_leaves_the_circuit_alone(
             breaker_settings=BreakerSettings(failures=1),
         )
         with pytest.raises(SourceFailed, match="outro documento"):
-            await acme.hold(asking(), check=check)
+            await acme.run(asking(), check=check)
         assert measured.outcomes == ["failed"]
         assert acme.circuit_state == "closed"
 
-    asyncio.run(story())
+    asyncio.run(scenario())
 
 
-def test_a_layer_stands_between_the_conversation_and_the_network() -> None:
+def test_layer_between_conversation_and_network() -> None:
     async def layer(
         request: HttpRequest, send: Callable[[HttpRequest], Awaitable[HttpReply]]
     ) -> HttpReply:
@@ -621,19 +621,19 @@ def test_a_layer_stands_between_the_conversation_and_the_network() -> None:
         paths.append(request.url.path)
         return httpx2.Response(200)
 
-    assert asyncio.run(an_upstream(upstream).hold(asking(), through=layer)) == a_company()
+    assert asyncio.run(an_upstream(upstream).run(asking(), layer=layer)) == a_company()
     assert paths == ["/prefix/before", f"/prefix/office/{CNPJ}"]
 
 
-# --- the only place ------------------------------------------------------------------------------
+# --- no other module sends requests --------------------------------------------------------------
 
 SENDERS = {
     "AsyncClient", "AsyncHTTPTransport", "Client", "HTTPTransport", "delete", "get", "head",
     "options", "patch", "post", "put", "request", "stream",
 }  # fmt: skip
 OTHER_CLIENTS = {"aiohttp", "http.client", "httpx", "niquests", "requests", "urllib3"}
-# `doctor` asks the server of this very machine whether it is alive; a month is fetched from where
-# it is published, by nobody's lookup; `consultar` asks a Balcão.
+# `doctor` asks the server of this machine whether it is alive; a month is fetched from its
+# publisher, outside of lookups; `consultar` asks a Balcão.
 ALLOWED = {
     "cli/service_client.py",
     "sources/upstream.py",
@@ -644,7 +644,7 @@ ALLOWED = {
 
 
 def sends(file: Path) -> Iterator[str]:
-    """By which names of HTTP clients a file could send a request out."""
+    """Yield the names of HTTP clients with which a file could send requests."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         match node:
             case ast.Import(names=names):
@@ -659,12 +659,12 @@ def sends(file: Path) -> Iterator[str]:
                 yield f"httpx2.{name}"
 
 
-def test_nobody_else_sends_requests_out() -> None:
+def test_only_allowed_modules_send_requests() -> None:
     source = Path(balcao.__file__).parent
     found = {
         str(file.relative_to(source)): names
         for file in sorted(source.rglob("*.py"))
-        # Programs for readers to copy are texts: nobody here runs them.
+        # sample programs are texts that are not run here
         if file.parent.name != "programs" and (names := set(sends(file)))
     }
     assert set(found) == ALLOWED, f"hand it to an `Upstream`: {found}"

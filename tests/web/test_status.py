@@ -248,8 +248,8 @@ def test_counts_that_cannot_be_written_are_kept(
     with closing(SqliteDesk(tmp_path / "balcao.db")) as desk:
         counts = AvailabilityCounts(desk, lambda: MINUTE_MS)
         counts.note("live", SourceCall("a", "found", 0.1), MINUTE_MS)
-        counts.note("live", SourceCall("a", "unavailable", 0.1, asked=False), MINUTE_MS)
-        counts.note("live", SourceCall("a", "failed", 0.1, asked=False), 0)  # the caller gave up
+        counts.note("live", SourceCall("a", "unavailable", 0.1, counts=False), MINUTE_MS)
+        counts.note("live", SourceCall("a", "failed", 0.1, counts=False), 0)  # the caller gave up
 
         async def away(*_: object) -> None:
             raise StorageFailed("database away")

@@ -264,7 +264,7 @@ class _SourceCounts:
         if cost.at_hand:
             return
         for inquiry in question.inquiries:
-            for at, name in enumerate(self._sources.who_is_asked(inquiry)):
+            for at, name in enumerate(self._sources.source_names(inquiry)):
                 line = name, inquiry.uf or ""
                 self._first[line] = self._first.get(line, 0) + (at == 0)
 

@@ -295,13 +295,13 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
       $ balcao opendata answers
     """
     from balcao.opendata.answers import finish, has_answers
-    from balcao.providers.opendata.adapter import said_of
+    from balcao.providers.opendata.adapter import finished_company
 
     store = existing_home(read_settings()).opendata(_mode(sandbox))
     os.nice(19)
     if not has_answers(store):
         with _bars(as_json) as progress:
-            finish(store, said_of, progress)
+            finish(store, finished_company, progress)
     show(as_json, {"finished": True}, "As respostas do mês em uso estão prontas.")
 
 

@@ -118,12 +118,14 @@ def settings_lines(
     exports = []
     for provider in PROVIDERS:
         tls = behind_tls.get(provider.name)
-        own = provider.settings.simulated(base if tls is None else f"https://{HOST}:{tls_port}")
+        own = provider.settings_class.simulated(
+            base if tls is None else f"https://{HOST}:{tls_port}"
+        )
         given = {name: getattr(own, name) for name in own.model_fields_set}
         given |= {} if tls is None else tls.settings
         exports += [
             f"  export {provider.variable(name)}={shlex.quote(_written(given[name]))}"
-            for name in sorted(given, key=["url", *provider.settings.model_fields].index)
+            for name in sorted(given, key=["url", *provider.settings_class.model_fields].index)
         ]
     return "\n".join(
         [

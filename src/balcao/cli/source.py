@@ -60,7 +60,7 @@ def warnings(inventory: "Inventory", subject: Subject) -> Sequence[str]:
     found = []
     if unserved := inventory.unserved(subject):
         found.append(f"ninguém responde por {', '.join(unserved)}")
-    if without := inventory.without_receipts(subject):
+    if without := inventory.missing_receipts_notice(subject):
         found.append(without)
     return found
 

@@ -19,7 +19,7 @@ from balcao.examination.inventory import (
 )
 from balcao.examination.wording import apart_text, program, whole
 from balcao.home import Home
-from balcao.providers.contract import SwitchedOn
+from balcao.providers.contract import EnabledSource
 from balcao.settings import Settings
 from balcao.sources.replies import MISCONFIGURED
 
@@ -81,7 +81,7 @@ def _answers(inventory: Inventory, subject: Subject, title: str) -> Finding:
         return Finding("warn", f"{names}; ninguém por {', '.join(missing)}", name)
     asked = inventory.ufs.get(subject)
     text = names if asked is None else f"{names}; UFs: {ufs_text(asked)}"
-    if without := inventory.without_receipts(subject):
+    if without := inventory.missing_receipts_notice(subject):
         return Finding("warn", f"{text}; {without}", name)
     return Finding("ok", text, name)
 
@@ -118,7 +118,7 @@ def reachable(settings: Settings, _: Home) -> Iterator[Finding]:
     yield from _clocks(by_source)
 
 
-def _letters(settings: Settings, providers: Sequence[SwitchedOn]) -> Iterator[Finding]:
+def _letters(settings: Settings, providers: Sequence[EnabledSource]) -> Iterator[Finding]:
     """Test a CNPJ with letters on the sources configured to accept them (ADR 0049)."""
     for result in asyncio.run(probing.run(probing.plan_letters(settings, providers), settings)):
         title = f"CNPJ com letras em {result.source}"

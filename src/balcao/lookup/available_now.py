@@ -16,8 +16,8 @@ from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
 from balcao.core.questions import Inquiry, Subject
 from balcao.lookup.context import LookupContext
 from balcao.operations.contract import Circumstances
-from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Found
+from balcao.sources.router import SourceRouter
 
 # Longer answers are left to `Front`, which sends them in pieces as the client reads them.
 AT_ONCE_BYTES_MAX = 16_000
@@ -59,7 +59,7 @@ class FinishedUse:
     __slots__ = ("_seconds",)
 
     def __init__(self) -> None:
-        self._seconds: dict[tuple[Sources, Subject], list[float]] = {}  # taken to read them
+        self._seconds: dict[tuple[SourceRouter, Subject], list[float]] = {}  # taken to read them
 
     def add(self, context: LookupContext, finished: "Sequence[FinishedAnswer]") -> None:
         """Add answers that were used, and remember them for the next request."""
@@ -124,7 +124,7 @@ def outcome_available_now(
             use.flush()
         return delivered
     edition = sources.edition(inquiry.subject)
-    answer = sources.at_hand(inquiry)
+    answer = sources.local_answer(inquiry)
     if isinstance(answer, Found):
         body = context.operation.encode(inquiry, answer.record)
         delivered = Delivered(body, "online", answer.source, to_ms(answer.as_of))

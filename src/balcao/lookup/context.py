@@ -21,7 +21,7 @@ from balcao.lookup.recent import RecentAnswers
 from balcao.lookup.registry import CompanyRegistry
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.sources.asking import Sources
+from balcao.sources.router import SourceRouter
 from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 
@@ -32,7 +32,7 @@ class Environment:
     test ones. Code that uses it does not depend on the mode."""
 
     cache: Cache
-    sources: Sources
+    sources: SourceRouter
     recent: RecentAnswers = field(default_factory=RecentAnswers)
 
     @property

@@ -30,8 +30,8 @@ from balcao.lookup.available_now import (
 )
 from balcao.lookup.billing import Billing
 from balcao.lookup.context import CommitHooks, LookupContext, Parts, context_of
-from balcao.sources.asking import InFlight
 from balcao.sources.contract import Absent
+from balcao.sources.router import InFlight
 
 log = structlog.get_logger()
 
@@ -231,7 +231,7 @@ async def _ask(
     """Ask the sources about one inquiry; fall back on the cache where that is allowed."""
     environment = context.environment
     try:
-        answer = await environment.sources.ask(inquiry, joining, until=until)
+        answer = await environment.sources.ask(inquiry, joining, deadline=until)
     except OriginRefused as error:  # not a source's failure, so no cached answer replaces it
         return Failed(error)
     except SourceError as error:

@@ -53,12 +53,12 @@ async def unserved_code(
     if quoted.at_hand or quoted.secret:
         return None
     sources = parts.environments[caller.mode].sources
-    if not question.home_unknown and not any(map(sources.asks_nobody, question.inquiries)):
+    if not question.home_unknown and not any(map(sources.is_local, question.inquiries)):
         return None  # the most frequent case, without reading again
     context = context_of(question, caller, "", None, parts, parts.now_ms())
     context, available = await available_outcomes(context)
     if context.question.home_unknown:
-        if not sources.asks_nobody(Inquiry("company", question.document)):
+        if not sources.is_local(Inquiry("company", question.document)):
             return None
         try:
             home = await resolve_home_uf(context, inf)
@@ -69,7 +69,7 @@ async def unserved_code(
         return (await conclude(context, [Nothing(home.source)])).code
     inquiries = context.question.inquiries
     missing = [one for one, known in zip(inquiries, available, strict=True) if known is None]
-    if not all(map(sources.asks_nobody, missing)):
+    if not all(map(sources.is_local, missing)):
         return None
     outcomes = await ask_for_the_rest(context, available, [None] * len(inquiries), inf)
     return (await conclude(context, outcomes)).code

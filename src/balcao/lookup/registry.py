@@ -17,8 +17,8 @@ from balcao.core.freshness import Kept
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.operations import OPERATIONS
-from balcao.sources.asking import Sources
 from balcao.sources.contract import Absent, Answer
+from balcao.sources.router import SourceRouter
 from balcao.storage.contract import Cache
 
 _company = msgspec.json.Decoder(Company).decode
@@ -30,7 +30,7 @@ class CompanyRegistry:
     """The registry of one mode, live or test."""
 
     cache: Cache
-    sources: Sources
+    sources: SourceRouter
 
     async def available_company(self, cnpj: Cnpj) -> Company | None:
         """Return the company without asking a source: from our copy, or a cached answer."""
@@ -54,7 +54,7 @@ class CompanyRegistry:
         return None if known is None else known[0]
 
     def _dated_snapshot_company(self, cnpj: Cnpj) -> tuple[Company, int] | None:
-        answer = self.sources.at_hand(Inquiry("company", cnpj))
+        answer = self.sources.local_answer(Inquiry("company", cnpj))
         if answer is None or isinstance(answer, Absent):
             return None
         assert isinstance(answer.record, Company)
@@ -90,7 +90,7 @@ class CompanyRegistry:
     async def find_denial(self, cnpj: Cnpj, until: float) -> Absent | None:
         """Return the proof that there is no such company, if our copy or a source has one."""
         inquiry = Inquiry("company", cnpj)
-        answer = self.sources.at_hand(inquiry)
+        answer = self.sources.local_answer(inquiry)
         if answer is None and not await self.cache.read([inquiry.cache_key]):
             try:
                 answer = await self._ask(inquiry, until)
@@ -99,7 +99,7 @@ class CompanyRegistry:
         return answer if isinstance(answer, Absent) else None
 
     async def _ask(self, inquiry: Inquiry, until: float) -> Answer:
-        answer = await self.sources.ask(inquiry, until=until)
+        answer = await self.sources.ask(inquiry, deadline=until)
         if not isinstance(answer, Absent) and not answer.local:
             body = OPERATIONS["company"].encode(inquiry, answer.record)
             kept = Kept(body, to_ms(answer.as_of), answer.source)

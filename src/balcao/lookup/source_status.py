@@ -12,7 +12,7 @@ from balcao.core.availability import Standing
 from balcao.core.described import described, said
 from balcao.core.federation import ALL
 from balcao.core.questions import Mode, Question, Subject
-from balcao.sources.asking import Sources
+from balcao.sources.router import SourceRouter
 
 SourceLine: TypeAlias = tuple[str, Subject, str]
 
@@ -53,12 +53,12 @@ def source_lines(sources: Sequence[str], subject: Subject, uf: str | None) -> Se
     return [(name, subject, each) for name in sources for each in ufs]
 
 
-def question_source_lines(sources: Sources, question: Question) -> Sequence[SourceLine]:
+def question_source_lines(sources: SourceRouter, question: Question) -> Sequence[SourceLine]:
     """Return the lines of all sources that may be asked, in order."""
     return [
         line
         for inquiry in question.inquiries
-        for line in source_lines(sources.who_is_asked(inquiry), question.subject, inquiry.uf)
+        for line in source_lines(sources.source_names(inquiry), question.subject, inquiry.uf)
     ]
 
 

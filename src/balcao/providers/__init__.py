@@ -1,7 +1,7 @@
-"""Those whom we can ask: a folder each, and this list of them.
+"""The providers: one folder each, and the list of all.
 
-A folder holds everything that is particular to its provider: settings, words for people,
-adapters, simulator, what is examined of it. Everybody else walks through the list.
+A folder holds all code that is specific to its provider: settings, texts, adapters, simulator and
+checks. All other code iterates over the list.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from balcao.core.questions import Subject
 from balcao.providers.contract import Offer, Provider
 from balcao.providers.opendata import SNAPSHOT
 
-# In the order in which settings, lists and pages have them.
+# In the order of settings, lists and pages.
 _FOLDERS = (
     "minha_receita",
     "cnpja",
@@ -24,7 +24,7 @@ PROVIDERS: Sequence[Provider] = tuple(
     import_module(f"{__name__}.{folder}").PROVIDER for folder in _FOLDERS
 )
 
-# Every source: our own copy, then those that are asked over the network.
+# Every source: the local copy first, then the online ones.
 OFFERS: Sequence[Offer] = (
     SNAPSHOT,
     *(offer for provider in PROVIDERS for offer in provider.offers),
@@ -32,6 +32,6 @@ OFFERS: Sequence[Offer] = (
 
 
 def in_order(subject: Subject, *first: str) -> tuple[str, ...]:
-    """The sources that answer a subject: those named, then all others."""
+    """Return the sources of a subject: the named ones first, then all others."""
     known = [offer.name for offer in OFFERS if subject in offer.subjects]
     return (*first, *(name for name in known if name not in first))

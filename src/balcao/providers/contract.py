@@ -1,12 +1,12 @@
-"""What everybody else knows of a provider: its folder ends in one `Provider`.
+"""The interface of a provider: each folder defines one `Provider`.
 
-Looking at one is cheap. What is heavy are modules of its folder, imported when they are wanted, so
-that the command line starts at once and nobody loads what is not used:
+The object is cheap to import. The modules of the folder are imported on first use, so that the
+command line starts quickly:
 
-- `settings`: its part of the settings, a `ProviderSettings` called `SETTINGS`
-- `adapter`: `sources(settings, now)`, its sources that are switched on
-- `simulator`: `simulators(stage, clock)`, its simulator by the path below which it is (more than
-  one where it has doubles); where it knows clients `by_certificate`, also `mutual_tls(folder, now)`
+- `settings`: `SETTINGS`, a subclass of `ProviderSettings`
+- `adapter`: `sources(settings, now)`, the sources that are enabled
+- `simulator`: `simulators(faults, clock)`, its simulators by path prefix; with `by_certificate`,
+  also `mutual_tls(folder, now)`
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,83 +22,82 @@ if TYPE_CHECKING:
     import ssl
 
     from balcao.providers.fields import ProviderSettings
-    from balcao.providers.simulation.exchange import Simulated
-    from balcao.providers.simulation.staging import Stage
+    from balcao.providers.simulation.faults import FaultInjector
+    from balcao.providers.simulation.messages import Simulator
     from balcao.sources.online import Adapter
     from balcao.sources.upstream import Layer
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A source, as operators put it into an order and see it."""
+    """A source that a provider offers, as operators see and order it."""
 
     name: str
-    title: str  # what people call it
+    title: str  # for people
     subjects: tuple[Subject, ...]
-    switches: tuple[str, ...] = ()  # the provider's settings that turn it on
-    probe_cost: str = ""  # what the provider asks for being probed, for operators
+    switches: tuple[str, ...] = ()  # the provider's settings that enable it
+    probe_cost: str = ""  # a sentence for operators: what a probe costs
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchedOn:
-    """A source in use: its adapter, and what stands between that and the network."""
+class EnabledSource:
+    """A source that the settings enable: its adapter, address, layer and TLS."""
 
     name: str
     adapter: "Adapter"
     address_for: Callable[[Inquiry], str]
     layer: "Layer | None" = None
-    tls: "ssl.SSLContext | None" = None  # with our certificate; None: the usual one
-    by_uf: bool = False  # whether each UF has a service of its own
+    tls: "ssl.SSLContext | None" = None  # with our certificate; None: the default context
+    by_uf: bool = False  # each UF has its own service
 
 
 @dataclass(frozen=True, slots=True)
 class MutualTls:
-    """Fictitious certificates, for a simulator that asks for its clients'."""
+    """Fictitious certificates, for a simulator that requires client certificates."""
 
-    server: Path  # its own with its key, PEM
-    authority: Path  # who signs the clients', PEM
-    settings: Mapping[str, object]  # of the provider: what a client shows and trusts
-    notes: Sequence[str]  # what else is in the folder, for people
+    server: Path  # the server's certificate and key, PEM
+    authority: Path  # the issuer of client certificates, PEM
+    settings: Mapping[str, object]  # the provider's settings for a client
+    notes: Sequence[str]  # on the other files of the folder, for people
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Somebody who is asked over the network."""
+    """An external service that answers inquiries over the network."""
 
-    name: str  # its folder, its table in the settings and its variables
+    name: str  # of its folder, its table in the settings and its variables
     description: str  # of that table, for operators
     offers: tuple[Offer, ...]
-    credentials: tuple[str, ...] = ()  # its settings that are wanted all or none
-    by_certificate: bool = False  # whether it knows us by our certificate
+    credentials: tuple[str, ...] = ()  # settings that must be set all or none
+    by_certificate: bool = False  # it authenticates us by a client certificate
 
     @property
-    def settings(self) -> "type[ProviderSettings]":
-        """The class of its settings."""
+    def settings_class(self) -> "type[ProviderSettings]":
         found: type[ProviderSettings] = self._part("settings").SETTINGS
         return found
 
-    def of(self, settings: object) -> Any:
-        """Its own part of all settings; None: there is none."""
+    def settings_in(self, settings: object) -> Any:
+        """Return the provider's part of all settings, or None."""
         return getattr(settings, self.name)
 
     def variable(self, setting: str) -> str:
-        """The environment's name of one of its settings."""
+        """Return the environment variable of one of its settings."""
         return f"BALCAO_{self.name}__{setting}".upper()
 
-    def sources(self, settings: "ProviderSettings", now: datetime) -> Sequence[SwitchedOn]:
-        """The sources that are switched on; `now` is aware. Raises `ProviderUnusable`."""
-        found: Sequence[SwitchedOn] = self._part("adapter").sources(settings, now)
+    def sources(self, settings: "ProviderSettings", now: datetime) -> Sequence[EnabledSource]:
+        """Return the enabled sources; `now` is aware. Raises `ProviderUnusable`."""
+        found: Sequence[EnabledSource] = self._part("adapter").sources(settings, now)
         return found
 
     def simulators(
-        self, stage: "Stage", clock: Callable[[], datetime]
-    ) -> "Mapping[str, Simulated]":
-        """Its simulator, by the path below which it is; `clock` returns aware times."""
-        found: Mapping[str, Simulated] = self._part("simulator").simulators(stage, clock)
+        self, faults: "FaultInjector", clock: Callable[[], datetime]
+    ) -> "Mapping[str, Simulator]":
+        """Return its simulators by path prefix; `clock` returns aware times."""
+        found: Mapping[str, Simulator] = self._part("simulator").simulators(faults, clock)
         return found
 
     def mutual_tls(self, folder: Path, now: datetime) -> MutualTls:
-        """What its simulator needs to know clients `by_certificate`; made where missing."""
+        """Return the certificates of its simulator, created if missing."""
         found: MutualTls = self._part("simulator").mutual_tls(folder, now)
         return found
 
@@ -107,11 +106,11 @@ class Provider:
 
 
 def uf_of(inquiry: Inquiry) -> str:
-    """The UF of an inquiry about registrations or about a state's certificate."""
-    assert inquiry.uf is not None, "one state is asked, so somebody must have said which"
+    """Return the UF of an inquiry about registrations or a state certificate."""
+    assert inquiry.uf is not None, "such an inquiry names one UF"
     return inquiry.uf
 
 
-def always(url: str) -> Callable[[Inquiry], str]:
-    """One address for every inquiry."""
+def fixed_address(url: str) -> Callable[[Inquiry], str]:
+    """Return a function that gives every inquiry the same address."""
     return lambda inquiry: url

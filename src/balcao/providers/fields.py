@@ -1,4 +1,4 @@
-"""What the settings of several providers are made of."""
+"""Base class and field types of the providers' settings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -19,80 +19,80 @@ def _uf(text: str) -> str:
 
 
 def _unset(text: object) -> object:
-    """An empty variable is no path: files of settings for containers are full of them."""
+    # an empty variable means no path: settings files of containers have many of them
     return None if text == "" else text
 
 
 def web_address(text: str) -> str:
-    """An address on the web, or none."""
+    """Return a valid HTTP address, or an empty text."""
     text = text.strip()
     try:
         parts = urlsplit(text)
         known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # Python's own words are English
+    except ValueError:  # Python's message is English
         raise ValueError("tem uma porta, ou um endereço IPv6, que não existe") from None
     if text and not known:
         raise ValueError("deve começar com http:// ou https:// e ter o nome de uma máquina")
     return text
 
 
-# It may have a user and a password, which are not shown.
+# It may contain a user and a password, which are not shown.
 WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
 Uf: TypeAlias = Annotated[str, AfterValidator(_uf)]
-# What is said of something: its name, how it is, and a text with the remedy.
+# The result of a check: its title, its status, and a text with the remedy.
 Remark: TypeAlias = tuple[str, Literal["ok", "warn", "fail"], str]
 File: TypeAlias = Annotated[Path | None, BeforeValidator(_unset)]
 
 
 class ProviderSettings(BaseModel):
-    """One provider's part of the settings, and what follows from it. Off until it is complete."""
+    """One provider's part of the settings. It is off until its keys are set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    if TYPE_CHECKING:  # each declares its own, with its default and where it stands
+    if TYPE_CHECKING:  # each subclass declares a field, with its default
 
         @property
         def url(self) -> str:
-            """Where it is asked."""
+            """The base address."""
 
     @property
     def is_on(self) -> bool:
-        """Whether it can be asked: with all its keys, and of whom asks for none, always."""
+        """Whether the provider can be asked: all its keys are set, or it has none."""
         keys = (each for _, each in self if isinstance(each, SecretStr))
         return all(each.get_secret_value() for each in keys)
 
     @property
     def address(self) -> str:
-        """Where it is asked, in an address or in words."""
+        """The address for operators, as a URL or in words."""
         return self.url
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """The address by UF, where each has its own."""
+        """The address by UF, if each has its own."""
         return {}
 
     @property
-    def origins_of_receipts(self) -> Sequence[str]:
-        """From where its certificates' receipts are fetched, where they do not come along."""
+    def allowed_receipt_origins(self) -> Sequence[str]:
+        """Origins from which receipts may be fetched, if replies do not contain them."""
         return ()
 
     @property
-    def without_receipts(self) -> str | None:
-        """What to say where its certificates come without their receipts."""
+    def missing_receipts_notice(self) -> str | None:
+        """A notice for operators if its certificates come without receipts."""
         return None
 
     def check(self) -> None:
-        """Find out before anything is made. Raises `ProviderUnusable`."""
+        """Check the settings at start. Raises `ProviderUnusable`."""
 
     def out_of_use(self, now: datetime) -> str | None:
-        """Why it cannot be asked although it is switched on; `now` is aware."""
+        """Return why the provider cannot be asked although it is on; `now` is aware."""
         return None
 
     def remarks(self, now: datetime) -> Iterator[Remark]:
-        """What `balcao doctor` should say of it beside its address and keys."""
+        """Yield remarks for `balcao doctor`, in addition to those on address and keys."""
         return iter(())
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """Everything switched on, at the simulator of this address."""
+        """Return settings that enable everything, at the simulator of this base address."""
         raise NotImplementedError

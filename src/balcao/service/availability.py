@@ -36,7 +36,7 @@ class AvailabilityCounts:
 
         Calls abandoned by their caller before they were sent are not counted.
         """
-        if not call.asked and call.outcome != "unavailable":
+        if not call.counts and call.outcome != "unavailable":
             return
         minute = begins_ms("minute", at_ms)
         line = (mode, minute, call.subject, call.uf, call.source)
@@ -45,8 +45,8 @@ class AvailabilityCounts:
             if len(self._counts) >= WAITING_MAX:
                 return
             counts = self._counts[line] = [0, 0, 0]
-        times = len(call.each_seconds)
-        if call.asked:
+        times = len(call.durations)
+        if call.counts:
             counts[0] += times
             counts[1] += times * (call.outcome in SUCCESSES)
         else:

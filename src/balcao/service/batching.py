@@ -148,7 +148,7 @@ def all_circuits_open(
     if "open" not in circuits.values():
         return False
     for inquiry in question.inquiries:
-        names = sources.who_is_asked(inquiry)
+        names = sources.source_names(inquiry)
         for name in names:
             lines = ((name, inquiry.subject, uf) for uf in (inquiry.uf or "", ALL_UFS))
             if {circuits.get(line) for line in lines} - {None} != {"open"}:

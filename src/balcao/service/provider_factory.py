@@ -26,17 +26,17 @@ from balcao.observability.source_log import SourceLog
 from balcao.opendata.current import CurrentSnapshot
 from balcao.operations import OPERATIONS
 from balcao.providers import PROVIDERS
-from balcao.providers.contract import SwitchedOn
+from balcao.providers.contract import EnabledSource
 from balcao.providers.opendata.adapter import SnapshotSource
 from balcao.providers.simulation.app import simulated_providers
-from balcao.providers.simulation.exchange import Simulated
+from balcao.providers.simulation.messages import Simulator
 from balcao.providers.simulation.transport import SimulatorTransport
 from balcao.settings import Settings
-from balcao.sources.asking import Source, Sources
-from balcao.sources.certifying import CertificateAdapter, Certifying, fetch_receipt
-from balcao.sources.contract import OnlineSource, ReceiptKeeper
-from balcao.sources.online import Online, UpstreamFor
-from balcao.sources.together import Together, TogetherAdapter
+from balcao.sources.certificates import CertificateAdapter, CertificateSource, fetch_receipt
+from balcao.sources.contract import OnlineSource, ReceiptStorage
+from balcao.sources.multi_uf import MultiUfAdapter, MultiUfSource
+from balcao.sources.online import AdapterSource, UpstreamFor
+from balcao.sources.router import Source, SourceRouter
 from balcao.sources.upstream import SourceCall, Upstream
 from balcao.storage.contract import Blobs, Cache
 from balcao.storage.receipts.keeping import ReceiptKeeping
@@ -77,7 +77,7 @@ class ProviderFactory:
     spans: "Spans | None" = None
     upstreams: list[Upstream] = field(default_factory=list)  # to be closed at the end
     _live: list[Upstream] = field(default_factory=list)
-    _simulated: Mapping[str, Simulated] = field(default_factory=simulated_providers)
+    _simulated: Mapping[str, Simulator] = field(default_factory=simulated_providers)
     _usual_tls: SSLContext = field(default_factory=_usual_context)
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class ProviderFactory:
             found[line] = SourceStatus(standing(seen), seen.p50_ms)
         return found
 
-    def sources(self, mode: Mode, settings: Settings, cache: Cache) -> Sources:
+    def sources(self, mode: Mode, settings: Settings, cache: Cache) -> SourceRouter:
         """Return the sources of one mode, in their order. `cache`: their earlier answers."""
         keeper = self._receipt_keeper(mode, settings)
         available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self.snapshots[mode])}
@@ -113,7 +113,7 @@ class ProviderFactory:
             subject: [available[name] for name in names if name in available]
             for subject, names in configured.order(settings).items()
         }
-        return Sources(
+        return SourceRouter(
             order,
             source_timeout_seconds=self.settings.source_timeout_seconds,
             observe=partial(self._observe, mode),
@@ -124,14 +124,14 @@ class ProviderFactory:
         return datetime.fromtimestamp(self.now_ms() / 1000, UTC)
 
     def _observe(self, mode: Mode, call: SourceCall) -> None:
-        line, seconds = (call.source, call.subject, call.uf), call.each_seconds
+        line, seconds = (call.source, call.subject, call.uf), call.durations
         self.metrics.source_calls(*line, call.outcome, seconds)
         cost_micros = call.cost_micros if mode == "live" else 0  # the sandbox's are fictitious
         if cost_micros:
             self.metrics.source_cost(*line, cost_micros)
         at_ms = self.now_ms()
         self.count(mode, call, at_ms)
-        if call.asked:
+        if call.counts:
             self.health.note(mode, *line, outcome=call.outcome, seconds=seconds, at_ms=at_ms)
             self.health.spend(mode, *line, cost_micros)
         self.source_log.note(
@@ -147,7 +147,7 @@ class ProviderFactory:
     def _transport(self, mode: Mode) -> httpx2.AsyncBaseTransport | None:
         return self.live_transport if mode == "live" else SimulatorTransport(self._simulated)
 
-    def _upstream_for(self, provider: SwitchedOn, mode: Mode) -> UpstreamFor:
+    def _upstream_for(self, provider: EnabledSource, mode: Mode) -> UpstreamFor:
         settings = self.settings
         # Some documents of the sandbox fail on purpose, which must not open its circuits.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
@@ -166,7 +166,7 @@ class ProviderFactory:
                     observe=partial(self._observe, mode),
                     subject=inquiry.subject,
                     uf=inquiry.uf or "",
-                    around=self.spans.around(provider.name, address) if self.spans else None,
+                    wrap_attempt=self.spans.around(provider.name, address) if self.spans else None,
                     transport=self._transport(mode),
                     tls=provider.tls or self._usual_tls,
                 )
@@ -181,7 +181,7 @@ class ProviderFactory:
         origins = [
             origin
             for _, own in configured.with_settings(settings)
-            for origin in own.origins_of_receipts
+            for origin in own.allowed_receipt_origins
         ]
         upstream = Upstream(
             "comprovante",
@@ -213,24 +213,24 @@ def _patience_seconds(settings: Settings, subject: Subject) -> float:
 
 
 def _source(
-    provider: SwitchedOn,
+    provider: EnabledSource,
     upstream_for: UpstreamFor,
-    receipts: ReceiptKeeper,
+    receipts: ReceiptStorage,
     now: Callable[[], datetime],
 ) -> OnlineSource:
     adapter = provider.adapter
     if isinstance(adapter, CertificateAdapter):
-        return Certifying(
+        return CertificateSource(
             provider.name,
             adapter,
             upstream_for,
             now=now,
             receipts=receipts,
-            through=provider.layer,
+            layer=provider.layer,
         )
-    if isinstance(adapter, TogetherAdapter):
-        return Together(provider.name, adapter, upstream_for, now=now)
-    return Online(provider.name, adapter, upstream_for, now=now, through=provider.layer)
+    if isinstance(adapter, MultiUfAdapter):
+        return MultiUfSource(provider.name, adapter, upstream_for, now=now)
+    return AdapterSource(provider.name, adapter, upstream_for, now=now, layer=provider.layer)
 
 
 class FictitiousMonth:
@@ -255,6 +255,9 @@ def sandboxed(settings: Settings) -> Settings:
                 for name, field in type(settings).model_fields.items()
                 if name.endswith("_sources")
             },
-            **{provider.name: provider.settings.simulated(SANDBOX_URL) for provider in PROVIDERS},
+            **{
+                provider.name: provider.settings_class.simulated(SANDBOX_URL)
+                for provider in PROVIDERS
+            },
         }
     )

@@ -30,7 +30,7 @@ from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.observability.tracing import Attributes, Tracing, failed, parent_in
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Answer, Found, HttpReply, HttpRequest, OnlineSource
-from balcao.sources.upstream import Around, Send
+from balcao.sources.upstream import AttemptWrapper, Send
 from balcao.storage.contract import Cache
 from balcao.storage.desk.desk import Desk
 
@@ -72,7 +72,7 @@ class Spans:
         """Return a source with a span around each request."""
         return _TracedSource(source, self._tracing)
 
-    def around(self, source: str, address: str) -> Around:
+    def around(self, source: str, address: str) -> AttemptWrapper:
         """Return the wrapper of each attempt to reach a source at this address."""
         parts = urlsplit(address)
         place: dict[str, str | int] = {"balcao.source": source}

@@ -80,7 +80,7 @@ _FILES = (
     *(
         (provider.name, name)
         for provider in PROVIDERS
-        for name, field in provider.settings.model_fields.items()
+        for name, field in provider.settings_class.model_fields.items()
         if Path in get_args(field.annotation)
     ),
 )
@@ -304,7 +304,10 @@ def _of_operations() -> dict[str, Any]:
 def _of_providers() -> dict[str, Any]:
     """Return the fields of providers: their settings, or None."""
     return {
-        provider.name: (provider.settings | None, Field(None, description=provider.description))
+        provider.name: (
+            provider.settings_class | None,
+            Field(None, description=provider.description),
+        )
         for provider in PROVIDERS
     }
 

@@ -1,1 +1,1 @@
-"""Who can answer. `contract` says what a source is, `upstream` is the only place that sends."""
+"""Sources: `contract` defines them, `router` asks them, `upstream` alone sends requests."""

@@ -1,7 +1,7 @@
-"""What a source is, and what it may say.
+"""The interface of sources and their answers.
 
-A source finds the thing (`Found`), says that it is not there (`Absent`), or lets us down
-(`SourceUnavailable`, `SourceFailed`). Nothing else: an empty answer is not an absence.
+A source returns `Found` or `Absent`, or raises `SourceUnavailable` or `SourceFailed`. Nothing
+else: an empty answer is not an absence.
 """
 
 from collections.abc import Callable, Generator, Hashable, Mapping
@@ -18,21 +18,21 @@ from balcao.core.questions import Inquiry, Part, Record
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The thing, and where and as of when it was read."""
+    """A record, with its source and date."""
 
     record: Record
     source: str  # the source's name, as in the settings
     as_of: datetime  # when the source was asked; for the snapshot: its extraction date
-    local: bool = False  # read from a source of our own: there is nothing to keep in the cache
-    complete: bool = True  # False: a source that knows more of it could not be asked (4.4)
+    local: bool = False  # read from a local source: not stored in the cache
+    complete: bool = True  # False: a source with more parts of it could not be asked (4.4)
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The source says there is no such thing.
+    """The source has no such company, person or record.
 
-    `conclusive` only where its documentation says that this proves absence (contract 3), or where
-    it is shown to (9.2). `so_far`: as of the day of its data; who may know younger ones is asked.
+    `conclusive` only if its documentation states that this proves absence (contract 3), or tests
+    show it (9.2). `so_far`: as of the day of its data; sources with newer data are asked as well.
     """
 
     source: str
@@ -43,8 +43,8 @@ class Absent:
 Answer: TypeAlias = Found | Absent
 
 
-class Finished(msgspec.Struct, frozen=True, gc=False):
-    """A record as it is sent, put together beforehand; as of which instant, in milliseconds."""
+class FinishedAnswer(msgspec.Struct, frozen=True, gc=False):
+    """A response body that was encoded in advance, with its source and instant."""
 
     body: bytes
     source: str
@@ -53,22 +53,22 @@ class Finished(msgspec.Struct, frozen=True, gc=False):
 
 @runtime_checkable
 class LocalSource(Protocol):
-    """A source of our own, read in place within microseconds: asking it needs no hold."""
+    """A source in this process, read within microseconds: asking it needs no hold of credits."""
 
     name: str
     parts: frozenset[Part]  # of registrations, as those of `OnlineSource`
 
     @property
     def edition(self) -> Hashable:
-        """Changes whenever the same inquiry may be answered otherwise than before."""
+        """A value that changes whenever answers may change."""
         ...
 
     def find(self, inquiry: Inquiry) -> Answer | None:
-        """Look it up. None when this source cannot answer such an inquiry at all."""
+        """Look up the inquiry. Returns None if this source cannot answer such inquiries."""
         ...
 
-    def finished(self, inquiry: Inquiry) -> Finished | None:
-        """What `find` would find, as it is sent. None: it is not at hand like that."""
+    def finished(self, inquiry: Inquiry) -> FinishedAnswer | None:
+        """Return the record that `find` would return, encoded in advance, or None."""
         ...
 
 
@@ -79,25 +79,25 @@ class OnlineSource(Protocol):
 
     @property
     def parts(self) -> frozenset[Part]:
-        """What it knows of registrations that other sources may not know."""
+        """The optional parts of registrations that this source provides."""
         ...
 
     def serves(self, inquiry: Inquiry) -> bool:
-        """Whether this source can answer such an inquiry (subject, UF, letters, opt-in)."""
+        """Return whether this source can answer such an inquiry (subject, UF, letters, opt-in)."""
         ...
 
-    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
-        """Ask it, until then by the event loop's clock. Raises `SourceError` of some kind."""
+    async def ask(self, inquiry: Inquiry, deadline: float = inf) -> Answer:
+        """Ask the source. `deadline` is by the event loop's clock. Raises `SourceError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What a conversation wants sent. `path` is relative to the source's base address.
+    """A request that a conversation yields. `path` is relative to the source's base address.
 
-    Printing it shows no document and no secret: both travel in the fields left out. A conversation
-    has no clock: `after_seconds` asks for a pause first, within the time limit of the whole, and
-    `body_for` makes the body when it is sent, given how many whole seconds are left then.
+    Its `repr` omits the fields that hold documents and secrets. A conversation has no clock:
+    `after_seconds` asks for a pause before sending, within the conversation's time limit, and
+    `body_for` makes the body when it is sent, from the whole seconds that are left.
     """
 
     method: str
@@ -109,7 +109,7 @@ class HttpRequest:
     body_for: Callable[[int], bytes] | None = field(default=None, repr=False)
 
     def within(self, seconds_left: int) -> "HttpRequest":
-        """Return the request as it is sent with so much time left."""
+        """Return the request with its final body."""
         if self.body_for is None:
             return self
         return replace(self, body=self.body_for(seconds_left), body_for=None)
@@ -117,7 +117,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back, whole. Header names are lower case."""
+    """A complete reply. Header names are lower case."""
 
     status: int
     headers: Mapping[str, str] = field(repr=False)
@@ -125,33 +125,33 @@ class HttpReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Certified:
-    """What an adapter makes of a certificate's reply.
+class Issuance:
+    """A certificate and its receipt, as an adapter reads them from a reply.
 
-    `receipt` is the document itself, or the address where the provider keeps it for a short
-    time, or None; it is not kept with the record, which names what was stored of it.
+    `receipt` is the document itself, the address where the provider hosts it for a short time,
+    or None. It is not part of the record, which names the stored copy.
     """
 
     certificate: FederalCertificate | StateCertificate
     receipt: bytes | str | None = field(default=None, repr=False)
 
 
-class ReceiptKeeper(Protocol):
-    """Where receipts go before the records that name them."""
+class ReceiptStorage(Protocol):
+    """Storage of receipts."""
 
     async def keep(
-        self, source: str, receipt: bytes | str, until: float = inf
+        self, source: str, receipt: bytes | str, deadline: float = inf
     ) -> StoredReceipt | None:
-        """Fetch it where it is an address, check it, store it. None: there is none to be had.
+        """Fetch the receipt if it is an address, check and store it. None if that fails.
 
-        Never raises `SourceError`: a certificate without its receipt is a certificate.
+        Never raises `SourceError`: a certificate is valid without its receipt.
         """
         ...
 
 
-# An adapter is a conversation without a socket: it yields requests, is sent replies, and
-# returns what it was after, or None for "there is no such thing". A request that fails is thrown
-# into it as its `SourceError`, which ends it, unless it can go on without an answer.
+# A conversation is a generator without a socket: it yields requests, is sent replies, and returns
+# a result, or None for an absence. If a request fails, its `SourceError` is thrown into the
+# conversation, which may catch it and continue.
 T = TypeVar("T")
 Exchange: TypeAlias = Generator[HttpRequest, HttpReply, T | None]
 Conversation: TypeAlias = Exchange[Record]

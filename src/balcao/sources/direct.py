@@ -1,10 +1,9 @@
-"""Connections to an origin without anybody in between: HTTP/1.1, as much of it as sources speak.
+"""An httpx2 transport with direct HTTP/1.1 connections, without a proxy.
 
-A transport for whom httpx2's own costs too much: its layers take ten times the processor time of
-the call itself, and a dozen turns of the event loop (ADR 0040). The parser is the one that
-reads our own clients' requests. Requests go out whole, one at a time on a connection; what comes
-back is handed on as it arrives, and not read faster than it is taken. What is too large, too slow
-or not to be sent at all is judged by `upstream.py`, as with any other transport.
+It replaces httpx2's own: those layers take ten times the processor time of the call itself and a
+dozen turns of the event loop (ADR 0040). The parser is the one that reads our clients' requests.
+A connection carries one whole request at a time; replies are streamed with backpressure.
+`upstream.py` enforces limits of size and time, as with any other transport.
 """
 
 import asyncio
@@ -17,30 +16,30 @@ from collections.abc import AsyncIterator
 import httptools
 import httpx2
 
-# Of the head of a reply, its interim ones included; and of what is no content behind it, at a time:
-# the parser keeps a trailer until it ends.
+# Bytes of a reply's head, with its interim ones; and bytes without content after it, such as a
+# trailer, which the parser buffers until it ends.
 HEAD_BYTES_MAX = 100_000
 
-# What may wait to be taken; then the other side has to.
-WAITING_BYTES_MAX = 256_000
+# Reading pauses when more than this is buffered.
+BUFFERED_BYTES_MAX = 256_000
 
-# Where a name has several addresses, the next one is tried after this long.
+# Delay before the next address of a host is tried.
 NEXT_ADDRESS_SECONDS = 0.25
 
-# What old servers write and every client reads: lines that end in LF, and folded headers.
+# Forms of old servers that every client accepts: lines that end in LF, and folded headers.
 LENIENT = {"lenient_headers": True, "lenient_optional_cr_before_lf": True}
 
-_UNREADABLE = re.compile(rb"[\0\r\n]")
+_FORBIDDEN_IN_HEADER = re.compile(rb"[\0\r\n]")
 
 _Origin = tuple[str, str, int]
 _PORTS = {"http": 80, "https": 443}
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
-    """Connections that are used again, for the event loop that they were made on.
+    """A pool of keep-alive connections, each bound to its event loop.
 
-    `tls` of None: the usual one. Of the timeouts of a request `connect` and `pool` hold; the
-    whole conversation's limit is its caller's. Raises what httpx2's own transport raises.
+    `tls`: None for the default context. Only the timeouts `connect` and `pool` of a request apply;
+    the caller limits the whole conversation. Raises the same errors as httpx2's own transport.
     """
 
     def __init__(
@@ -49,68 +48,68 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         self._tls = tls
         self._keepalive_seconds = keepalive_seconds
         self._idle: dict[_Origin, list[_Connection]] = {}
-        self._places = asyncio.Semaphore(connections_max)
+        self._slots = asyncio.Semaphore(connections_max)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it, and return with the head of the reply; its stream must be closed."""
+        """Send the request and return the reply once its head is read; close its stream."""
         url, timeouts = request.url, request.extensions.get("timeout", {})
         if url.scheme not in _PORTS or not url.host:
             raise httpx2.UnsupportedProtocol("neither http nor https")
         origin = url.scheme, url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
-        sending = _written(request)
-        await self._take_place(timeouts.get("pool"))
+        data = _serialised(request)
+        await self._acquire_slot(timeouts.get("pool"))
         connection: _Connection | None = None
         try:
-            connection = self._idle_one(origin) or await self._connected(
+            connection = self._idle_connection(origin) or await self._connect(
                 origin, timeouts.get("connect")
             )
-            status, headers = await connection.ask(sending)
+            status, headers = await connection.send(data)
         except BaseException:
-            self._places.release()
+            self._slots.release()
             if connection is not None:
                 connection.drop()
             raise
         return httpx2.Response(status, headers=headers, stream=_Body(connection, origin, self))
 
     async def aclose(self) -> None:
-        """Close what is idle. What is in use ends with its reply."""
+        """Close idle connections. Those in use are closed after their reply."""
         for connections in self._idle.values():
             for connection in connections:
                 connection.drop()
         self._idle.clear()
 
-    def _take_back(self, connection: "_Connection", origin: _Origin) -> None:
-        """Nobody uses it any more: keep it for the next one, if it is as good as new."""
-        self._places.release()
+    def _release(self, connection: "_Connection", origin: _Origin) -> None:
+        """Return a connection to the pool, or close it if it cannot be reused."""
+        self._slots.release()
         if not connection.is_reusable:
             connection.drop()
             return
         connection.idle_since = connection.loop.time()
         self._idle.setdefault(origin, []).append(connection)
 
-    async def _take_place(self, seconds: float | None) -> None:
-        if not self._places.locked():  # at once, then
-            await self._places.acquire()
+    async def _acquire_slot(self, seconds: float | None) -> None:
+        if not self._slots.locked():  # free: no timeout needed
+            await self._slots.acquire()
             return
         try:
             async with asyncio.timeout(seconds):
-                await self._places.acquire()
+                await self._slots.acquire()
         except TimeoutError:
             raise httpx2.PoolTimeout("all connections are busy") from None
 
-    def _idle_one(self, origin: _Origin) -> "_Connection | None":
-        """The one used last, if the other side is not about to close it."""
+    def _idle_connection(self, origin: _Origin) -> "_Connection | None":
+        """Return the most recently used connection that is still usable, or None."""
         idle, loop = self._idle.get(origin), asyncio.get_running_loop()
         while idle:
             connection = idle.pop()
             late = loop.time() - connection.idle_since >= self._keepalive_seconds
             if connection.loop is loop and connection.is_reusable:
-                if not late and connection.is_silent:
+                if not late and connection.has_no_pending_input:
                     return connection
                 connection.drop()
         return None
 
-    async def _connected(self, origin: _Origin, seconds: float | None) -> "_Connection":
+    async def _connect(self, origin: _Origin, seconds: float | None) -> "_Connection":
         scheme, host, port = origin
         loop = asyncio.get_running_loop()
         try:
@@ -124,7 +123,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
                 )
         except TimeoutError as error:
             raise httpx2.ConnectTimeout("no connection in time") from error
-        except (OSError, UnicodeError) as error:  # those of TLS are among them
+        except (OSError, UnicodeError) as error:  # includes TLS errors
             raise httpx2.ConnectError("no connection") from error
         return connection
 
@@ -142,70 +141,70 @@ class _Connection(asyncio.Protocol):
         self.loop = loop
         self.idle_since = 0.0
         self._transport: asyncio.Transport | None = None
-        self._parser: httptools.HttpResponseParser | None = None  # None: nothing is asked
+        self._parser: httptools.HttpResponseParser | None = None  # None: no request was sent
         self._head: asyncio.Future[None] | None = None
-        self._more: asyncio.Future[None] | None = None
+        self._chunk_ready: asyncio.Future[None] | None = None
         self._status = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._head_bytes = 0  # since the last content
-        self._in_body = self._complete = self._lost = self._keeps = False
-        self._waiting: deque[bytes] = deque()
-        self._waiting_bytes = 0
+        self._in_body = self._complete = self._lost = self._keep_alive = False
+        self._chunks: deque[bytes] = deque()
+        self._chunk_bytes = 0
         self._paused = False
         self._error: httpx2.TransportError | None = None
 
     @property
     def is_reusable(self) -> bool:
-        """Whether its last reply ended well, and another may follow."""
-        if not self._complete or self._waiting:
+        """Whether its last reply was complete and another request may follow."""
+        if not self._complete or self._chunks:
             return False
-        return self._keeps and not self._lost and self._error is None
+        return self._keep_alive and not self._lost and self._error is None
 
     @property
-    def is_silent(self) -> bool:
-        """Whether the other side has said nothing of late, nor closed it: the loop may not know."""
+    def has_no_pending_input(self) -> bool:
+        """Whether the socket has neither data nor an end to read, seen by the loop or not."""
         assert self._transport is not None
-        said = select.poll()
-        said.register(self._transport.get_extra_info("socket"), select.POLLIN)
-        return not said.poll(0)
+        poller = select.poll()
+        poller.register(self._transport.get_extra_info("socket"), select.POLLIN)
+        return not poller.poll(0)
 
-    async def ask(self, sending: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
-        """Send a request; status and headers of its reply."""
-        if self._lost:  # or nobody would ever wake us
+    async def send(self, data: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
+        """Send a request; return status and headers of its reply."""
+        if self._lost:  # no callback would follow
             raise httpx2.ConnectError("gone before anything was sent")
         assert self._transport is not None
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(**LENIENT)
         self._headers, self._head_bytes = [], 0
-        self._in_body = self._complete = self._keeps = False
+        self._in_body = self._complete = self._keep_alive = False
         self._head = self.loop.create_future()
-        self._transport.write(sending)
+        self._transport.write(data)
         await self._head
         return self._status, self._headers
 
     async def body(self) -> AsyncIterator[bytes]:
-        """The content as it arrives, still in its coding."""
+        """Yield the content as it arrives, still encoded."""
         while True:
-            while self._waiting:
-                chunk = self._waiting.popleft()
-                self._waiting_bytes -= len(chunk)
-                if self._paused and self._waiting_bytes <= WAITING_BYTES_MAX // 2:
-                    self._read_on()
+            while self._chunks:
+                chunk = self._chunks.popleft()
+                self._chunk_bytes -= len(chunk)
+                if self._paused and self._chunk_bytes <= BUFFERED_BYTES_MAX // 2:
+                    self._resume_reading()
                 yield chunk
             if self._complete:
                 return
             if self._error is not None:
                 raise self._error
-            self._more = self.loop.create_future()
-            await self._more
+            self._chunk_ready = self.loop.create_future()
+            await self._chunk_ready
 
     def drop(self) -> None:
-        """End it, whatever is under way."""
+        """Abort the connection."""
         self._lost = True
         if self._transport is not None and not self.loop.is_closed():
             self._transport.abort()
 
-    # What asyncio tells.
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -219,13 +218,13 @@ class _Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            # Nothing follows a complete reply: we ask one thing at a time.
+            # nothing may follow a complete reply: requests are not pipelined
             self._fail(httpx2.RemoteProtocolError("no reply of HTTP/1.1"))
             return
         if self._head_bytes > HEAD_BYTES_MAX:
             self._fail(httpx2.RemoteProtocolError("a head or a trailer too large"))
             return
-        if self._waiting_bytes > WAITING_BYTES_MAX and not self._paused:
+        if self._chunk_bytes > BUFFERED_BYTES_MAX and not self._paused:
             self._paused = True
             assert self._transport is not None
             self._transport.pause_reading()
@@ -243,38 +242,38 @@ class _Connection(asyncio.Protocol):
         else:
             self._fail(httpx2.RemoteProtocolError("closed before its reply was whole"))
 
-    # What the parser tells.
+    # Callbacks of the parser
 
     def on_message_begin(self) -> None:
         if self._complete:
             raise ValueError("a second reply")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._in_body:  # trailers are of no use
-            if not name or _UNREADABLE.search(value):
+        if not self._in_body:  # trailers are ignored
+            if not name or _FORBIDDEN_IN_HEADER.search(value):
                 raise ValueError("no header")
             self._headers.append((name, value.strip(b" \t")))
 
     def on_headers_complete(self) -> None:
         assert self._parser is not None
         self._status = self._parser.get_status_code()
-        self._in_body = self._status >= 200  # before it come others, of which nothing follows
+        self._in_body = self._status >= 200  # an interim reply has no body
         if self._in_body and self._head is not None and not self._head.done():
             self._head.set_result(None)
 
     def on_body(self, chunk: bytes) -> None:
         self._head_bytes = 0
-        self._waiting.append(chunk)
-        self._waiting_bytes += len(chunk)
+        self._chunks.append(chunk)
+        self._chunk_bytes += len(chunk)
 
     def on_message_complete(self) -> None:
         assert self._parser is not None
         if self._in_body:
-            self._complete, self._keeps = True, self._parser.should_keep_alive()
+            self._complete, self._keep_alive = True, self._parser.should_keep_alive()
         else:
             self._headers.clear()
 
-    def _read_on(self) -> None:
+    def _resume_reading(self) -> None:
         self._paused = False
         if not self._lost:
             assert self._transport is not None
@@ -289,12 +288,12 @@ class _Connection(asyncio.Protocol):
         self.drop()
 
     def _wake(self) -> None:
-        if self._more is not None and not self._more.done():
-            self._more.set_result(None)
+        if self._chunk_ready is not None and not self._chunk_ready.done():
+            self._chunk_ready.set_result(None)
 
 
 class _Body(httpx2.AsyncByteStream):
-    """The content of one reply; closing it gives its connection back."""
+    """The content of one reply; closing it returns its connection to the pool."""
 
     def __init__(
         self, connection: _Connection, origin: _Origin, transport: DirectTransport
@@ -308,24 +307,23 @@ class _Body(httpx2.AsyncByteStream):
             yield chunk
 
     async def aclose(self) -> None:
-        """Once, however often it is called."""
         transport, self._transport = self._transport, None
         if transport is not None:
-            transport._take_back(self._connection, self._origin)
+            transport._release(self._connection, self._origin)
 
 
-def _written(request: httpx2.Request) -> bytes:
-    """A request as it goes over the line. Raises `LocalProtocolError` where that cannot be."""
+def _serialised(request: httpx2.Request) -> bytes:
+    """Return the bytes of a request. Raises `LocalProtocolError` for a header injection."""
     headers = request.headers.raw
     lines = [b"%b: %b\r\n" % header for header in headers]
     target = request.url.raw_path
     head = b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method.encode(), target, b"".join(lines))
-    # A value with a line of its own would say something that nobody meant.
+    # a value with a line break would add headers
     if head.count(b"\n") != len(lines) + 2 or head.count(b"\r") != len(lines) + 2 or b"\0" in head:
         raise httpx2.LocalProtocolError("not to be written in one line")
     return head + request.content
 
 
 def _ends_with_its_connection(headers: list[tuple[bytes, bytes]]) -> bool:
-    """Whether nothing else says where a reply ends."""
+    """Return whether only the end of the connection marks the end of the reply."""
     return not any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in headers)

@@ -1,7 +1,7 @@
-"""OAuth 2 client credentials as a layer between a conversation and the network.
+"""OAuth 2 client credentials, as a layer between a conversation and the network.
 
-One token serves every conversation until shortly before it expires. Whoever finds none fetches
-it, and all others wait for that one fetch; a token that is refused is renewed once.
+All conversations share one token until shortly before it expires. Concurrent conversations
+without a token share one fetch; a refused token is renewed once.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ import msgspec
 from balcao.core.errors import SourceFailed
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply, HttpRequest
-from balcao.sources.flight import SingleFlight
+from balcao.sources.single_flight import SingleFlight
 from balcao.sources.upstream import Send
 
-# Renewed this long before its end, or a tenth of its life where that is less: a token must
-# outlive the conversation that sets out with it.
+# A token is renewed this long before it expires, or a tenth of its life if that is less: it must
+# outlive the conversation that uses it.
 RENEW_BEFORE_SECONDS = 60.0
 
-# Clients in the wild give the whole call 30 to 60 s; a token comes at once or not at all.
+# Other clients allow 30 to 60 s for the whole call; a token comes at once or not at all.
 TOKEN_SECONDS_MAX = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token and until when to use it, by the clock given to `ClientCredentials`."""
+    """A token and the end of its use, by the clock of `ClientCredentials`."""
 
     value: str = field(repr=False)
     usable_until: float
@@ -58,16 +58,16 @@ class ClientCredentials:
         self._fetching: SingleFlight[Token] = SingleFlight()
 
     async def __call__(self, request: HttpRequest, send: Send) -> HttpReply:
-        """Send with the token; when it is refused, once more with a new one."""
-        token = await self._usable(send)
-        reply = await send(_bearing(token, request))
+        """Send with the token; if it is refused, send again with a new one."""
+        token = await self._current_token(send)
+        reply = await send(_with_token(token, request))
         if reply.status != 401:
             return reply
-        if self._token == token:  # else somebody renewed it meanwhile
+        if self._token == token:  # else it was renewed concurrently
             self._token = None
-        return await send(_bearing(await self._usable(send), request))
+        return await send(_with_token(await self._current_token(send), request))
 
-    async def _usable(self, send: Send) -> Token:
+    async def _current_token(self, send: Send) -> Token:
         token = self._token
         if token is not None and self._clock() < token.usable_until:
             return token
@@ -97,18 +97,18 @@ class ClientCredentials:
     def _read(self, reply: HttpReply, asked_at: float) -> Token:
         match reply.status:
             case 200:
-                said = replies.decode(self.name, _TokenReply, reply.body)
-                life = max(0.0, said.expires_in)
+                decoded = replies.decode(self.name, _TokenReply, reply.body)
+                life = max(0.0, decoded.expires_in)
                 return Token(
-                    said.access_token, asked_at + life - min(RENEW_BEFORE_SECONDS, life / 10)
+                    decoded.access_token, asked_at + life - min(RENEW_BEFORE_SECONDS, life / 10)
                 )
             case 400 | 401 | 403:
                 what = f"credenciais recusadas, HTTP {reply.status}"
                 raise replies.misconfigured(self.name, what)
             case _:
-                raise replies.refusal(f"{self.name}: token", reply)
+                raise replies.error_for_status(f"{self.name}: token", reply)
 
 
-def _bearing(token: Token, request: HttpRequest) -> HttpRequest:
+def _with_token(token: Token, request: HttpRequest) -> HttpRequest:
     headers = {**request.headers, "authorization": f"Bearer {token.value}"}
     return HttpRequest(request.method, request.path, request.query, headers, request.body)

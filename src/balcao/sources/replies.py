@@ -1,4 +1,4 @@
-"""What adapters share in reading replies: decoding at the door, texts, dates, refusals."""
+"""Helpers for adapters that read replies: strict decoding, texts, dates, errors."""
 
 import datetime
 import re
@@ -14,24 +14,24 @@ from balcao.core.registration import REGISTRATIONS_MAX, Registration
 from balcao.core.text import clean
 from balcao.sources.contract import HttpReply
 
-RETRY_SECONDS = 30  # when a source that is down does not say for how long
-RETRY_SECONDS_MAX = 3600  # whatever it says: nobody shall be sent away for a day
+RETRY_SECONDS = 30  # for a source that is down and sends no Retry-After
+RETRY_SECONDS_MAX = 3600  # of any Retry-After
 MISCONFIGURED_RETRY_SECONDS = 600  # a key, a contract, an account: a person has to act
 
-# How the detail begins of whoever is well and refuses us.
+# Prefix of the detail if a source works and refuses us.
 MISCONFIGURED = "VERIFIQUE A CONFIGURAÇÃO DESTA FONTE: "
 
-# Before anything is made of a text, these are counted in it: reading JSON holds up all threads,
-# by some hundred nanoseconds for every value. A company with ten thousand partners has fewer.
+# Checked before parsing, since parsing JSON blocks all threads for some hundred nanoseconds per
+# value. A company with ten thousand partners has fewer.
 CONTAINERS_MAX = 100_000
 COMMAS_MAX = 250_000
 
-LIST_MAX = 1_000  # of lists that are short: activities, telephones, incentives
-NUMBER_MAX = 9_999_999  # codes of official tables have seven digits at the most
+LIST_MAX = 1_000  # of short lists: activities, telephones, incentives
+NUMBER_MAX = 9_999_999  # codes of official tables have at most seven digits
 
 T = TypeVar("T")
 
-# Lists as they may be at the most (contract 9.5), to be used in the types that are decoded.
+# Bounded lists (contract 9.5), for the types that are decoded.
 ShortList = Annotated[list[T], msgspec.Meta(max_length=LIST_MAX)]
 RegistrationList = Annotated[list[T], msgspec.Meta(max_length=REGISTRATIONS_MAX)]
 PartnerList = Annotated[list[T], msgspec.Meta(max_length=PARTNERS_MAX)]
@@ -39,64 +39,64 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=NUMBER_MAX)]
 
 
 def parse(kind: type[T], body: bytes) -> T:
-    """Read JSON into its type. Raises `msgspec.DecodeError` for whatever is wrong with it."""
+    """Decode JSON into a type. Raises `msgspec.DecodeError` for any fault."""
     if body.count(b"{") + body.count(b"[") > CONTAINERS_MAX or body.count(b",") > COMMAS_MAX:
         raise msgspec.DecodeError("Too many values")
     try:
         if not body.isascii():
-            body.decode()  # also what is not read must be text
+            body.decode()  # ignored fields must be valid UTF-8, too
         return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError:  # names the place and the kinds, never a value
+    except msgspec.DecodeError:  # its message has the path and the types, never a value
         raise
-    except (ValueError, RecursionError) as error:  # the text of the first may quote a value
+    except (ValueError, RecursionError) as error:  # a ValueError's message may quote a value
         raise msgspec.DecodeError(type(error).__name__) from None
 
 
 def decode(source: str, kind: type[T], body: bytes) -> T:
-    """Read JSON into its type. Raises `SourceFailed`; unknown fields are let through."""
+    """Decode JSON into a type, ignoring unknown fields. Raises `SourceFailed`."""
     try:
         return parse(kind, body)
     except msgspec.DecodeError as error:
-        # The message names the place and the types ("Expected `str`, got `int` - at `$.uf`"),
-        # never a value.
+        # the message has the path and the types ("Expected `str`, got `int` - at `$.uf`"), never a
+        # value
         raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
 
 
-def decode_what_can_be(source: str, kind: type[T], body: bytes) -> T:
-    """Read JSON into a record, in which an optional value may be absent: see `converted`."""
+def decode_lenient(source: str, kind: type[T], body: bytes) -> T:
+    """Decode JSON into a type, dropping invalid optional values: see `convert_lenient`."""
     try:
         try:
             return parse(kind, body)
-        except msgspec.ValidationError:  # raised before what follows was read
+        except msgspec.ValidationError:  # raised before the rest was parsed
             content = parse(object, body)
-        return converted(source, kind, content)
+        return convert_lenient(source, kind, content)
     except msgspec.DecodeError as error:
         raise SourceFailed(f"{source}: resposta em outra forma ({error})") from None
 
 
-def converted(source: str, kind: type[T], content: object) -> T:
-    """Untyped JSON as its type; an optional value that is null or of another kind is absent.
+def convert_lenient(source: str, kind: type[T], content: object) -> T:
+    """Convert untyped JSON into a type, dropping optional values that are null or of a wrong type.
 
-    So is an object that lacks what it requires. What `kind` itself requires must be there, and
-    lists and their items must be what they are (contract 9.6): one that was dropped would pass for
-    an empty one, or a shorter one. Changes `content`. Raises `SourceFailed`.
+    So are optional objects that lack a required field. Required fields of `kind`, lists and their
+    items are never dropped (contract 9.6): the record would seem to have none, or fewer. Modifies
+    `content`. Raises `SourceFailed`.
     """
-    first, dropped = "", 0
+    first_message, dropped = "", 0
     while True:
         try:
             return msgspec.convert(content, kind)
         except msgspec.ValidationError as error:
-            told = str(error)
-        first = first or told
-        if _without_nulls(content):
+            message = str(error)
+        first_message = first_message or message
+        if _drop_nulls(content):
             continue
         dropped += 1
-        if dropped > _DROPPED_MAX or not _without_what_is_told(content, told):
-            raise SourceFailed(f"{source}: resposta em outra forma ({first})") from None
+        if dropped > _DROPPED_MAX or not _drop_reported(content, message):
+            raise SourceFailed(f"{source}: resposta em outra forma ({first_message})") from None
 
 
-# msgspec's message where the value should not be a list: the types and the path.
-_NOT_UNDERSTOOD = re.compile(
+# msgspec's message if the value should not be a list: the types and the path.
+_WRONG_TYPE = re.compile(
     r"Expected `(?:(?:str|int|float|bool|object|null)(?: \| )?)+`, got `(?P<got>\w+)`"
     r" - at `\$(?P<path>[.\w\[\]]+)`"
 )
@@ -110,13 +110,13 @@ _KINDS: Mapping[str, type] = {
     "array": list,
     "object": dict,
 }
-_DROPPED_MAX = 5  # fields; with more of them it is another form altogether
+_DROPPED_MAX = 5  # fields; with more it is a different format
 
 
-def _without_nulls(content: object) -> bool:
-    """Drop every null field, which is as good as an absent one; return whether there was any.
+def _drop_nulls(content: object) -> bool:
+    """Drop every null field, and return whether there was any.
 
-    An optional field may have a type without null: a struct that has a default.
+    Null means absent, also if the type of an optional field has no null: a struct with a default.
     """
     found = False
     level = [content]
@@ -133,16 +133,16 @@ def _without_nulls(content: object) -> bool:
     return found
 
 
-def _without_what_is_told(content: object, told: str) -> bool:
-    """Drop what an error is about; return whether there was anything.
+def _drop_reported(content: object, message: str) -> bool:
+    """Drop the value that an error message reports, and return whether there was one.
 
-    What is required is missed at the next attempt.
+    If it was required, the next attempt to convert fails.
     """
-    if (found := _OUT_OF_BOUNDS.fullmatch(told)) is not None:
+    if (found := _OUT_OF_BOUNDS.fullmatch(message)) is not None:
         return _drop(content, found["path"], int, everywhere=False)
-    if (found := _INCOMPLETE.fullmatch(told)) is not None:
+    if (found := _INCOMPLETE.fullmatch(message)) is not None:
         return _drop(content, found["path"], dict, everywhere=False)
-    found = _NOT_UNDERSTOOD.fullmatch(told)
+    found = _WRONG_TYPE.fullmatch(message)
     return found is not None and _drop(content, found["path"], _KINDS.get(found["got"], str))
 
 
@@ -163,11 +163,11 @@ def _drop(content: object, path: str, kind: type, *, everywhere: bool = True) ->
     return bool(found)
 
 
-def refusal(source: str, reply: HttpReply) -> SourceError:
-    """What a status means that the adapter does not know better: an error to raise."""
+def error_for_status(source: str, reply: HttpReply) -> SourceError:
+    """Return the error for an HTTP status, by its usual meaning."""
     detail = f"{source}: HTTP {reply.status}"
     match reply.status:
-        case 429 | 502 | 503:  # slow down; a proxy that finds nobody behind it; maintenance
+        case 429 | 502 | 503:  # slow down; a proxy without its backend; maintenance
             return SourceUnavailable(detail, retry_seconds(reply))
         case 401 | 402 | 403 | 407:
             return misconfigured(source, f"acesso recusado, HTTP {reply.status}")
@@ -176,25 +176,24 @@ def refusal(source: str, reply: HttpReply) -> SourceError:
 
 
 def misconfigured(source: str, what: str) -> SourceUnavailable:
-    """The source is well and refuses us: loud, since only the operator can mend it."""
+    """Return the error of a source that refuses us, marked, since only the operator can act."""
     return SourceUnavailable(f"{source}: {MISCONFIGURED}{what}", MISCONFIGURED_RETRY_SECONDS)
 
 
 def retry_seconds(reply: HttpReply, default: int = RETRY_SECONDS) -> int:
-    """`Retry-After` in seconds, where the source sends one."""
-    stated = reply.headers.get("retry-after", "").strip()
-    if not re.fullmatch(r"[0-9]{1,9}", stated):
+    """Return `Retry-After` in seconds, at most `RETRY_SECONDS_MAX`, or the default."""
+    value = reply.headers.get("retry-after", "").strip()
+    if not re.fullmatch(r"[0-9]{1,9}", value):
         return default
-    return min(max(int(stated), 1), RETRY_SECONDS_MAX)
+    return min(max(int(value), 1), RETRY_SECONDS_MAX)
 
 
-def known_ones(
+def readable_registrations(
     source: str, found: Sequence[Registration | None]
 ) -> tuple[tuple[Registration, ...], int]:
-    """Return the registrations that can be read, and how many cannot: those that are None.
+    """Return the readable registrations, and the number of unreadable ones (None).
 
-    One in words that nobody knows does not discard the others; but without any other it must not
-    pass for an empty list. Raises `SourceFailed`.
+    Raises `SourceFailed` if all are unreadable: the result must not seem an empty list.
     """
     known = tuple(each for each in found if each is not None)
     if found and not known:
@@ -203,45 +202,45 @@ def known_ones(
 
 
 def text(raw: str | None) -> str | None:
-    """Clean (`core.text`); nothing where there is nothing."""
+    """Return the clean text (`core.text`), or None if it is empty."""
     return None if raw is None else clean(raw) or None
 
 
-# Dates that a record may lack: one in another form is absent, like none (contract 9.6).
+# Dates are optional in records: one in another form is absent (contract 9.6).
 
 
 def day(raw: str | None) -> str | None:
-    """`YYYY-MM-DD` of a date or date-time; None for anything else."""
-    stated = text(raw)
-    if stated is None:
+    """Return `YYYY-MM-DD` of a date or date-time; None for anything else."""
+    value = text(raw)
+    if value is None:
         return None
     try:
-        return datetime.date.fromisoformat(stated[:10]).isoformat()
+        return datetime.date.fromisoformat(value[:10]).isoformat()
     except ValueError:
         return None
 
 
 def entry_day(raw: str | None) -> str | None:
-    """A partner's entry as `YYYY-MM-DD 00:00:00`: no source knows the time of day."""
+    """Return a partner's entry as `YYYY-MM-DD 00:00:00`: no source has a time of day."""
     on = day(raw)
     return None if on is None else f"{on} 00:00:00"
 
 
 def instant(raw: str | None) -> datetime.datetime | None:
-    """An ISO 8601 date-time, with its zone or without; None for anything else."""
-    stated = text(raw)
-    if stated is None:
+    """Parse an ISO 8601 date-time, aware or naive; None for anything else."""
+    value = text(raw)
+    if value is None:
         return None
     try:
-        return datetime.datetime.fromisoformat(stated)
+        return datetime.datetime.fromisoformat(value)
     except ValueError:
         return None
 
 
-def civil(raw: str | None, *, without_zone: bool = False) -> str | None:
-    """`YYYY-MM-DD HH:mm:ss` in Brasília, of an ISO 8601 date-time; None for anything else.
+def brasilia_time(raw: str | None, *, without_zone: bool = False) -> str | None:
+    """Return `YYYY-MM-DD HH:mm:ss` in Brasília of an ISO 8601 date-time; None for anything else.
 
-    `without_zone`: a time without its zone is Brasília's already; otherwise it is not understood.
+    `without_zone`: a time without a zone is Brasília's; by default it is rejected.
     """
     at = instant(raw)
     if at is None or (at.tzinfo is None and not without_zone):
@@ -254,8 +253,8 @@ def civil(raw: str | None, *, without_zone: bool = False) -> str | None:
     return at.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
-def civil_day(raw: str | None) -> str | None:
-    """`YYYY-MM-DD` in Brasília of an ISO 8601 date or date-time; None for anything else."""
+def brasilia_day(raw: str | None) -> str | None:
+    """Return `YYYY-MM-DD` in Brasília of an ISO 8601 date or date-time; None for anything else."""
     at = instant(raw)
     if at is None:
         return None
@@ -265,30 +264,29 @@ def civil_day(raw: str | None) -> str | None:
         return None
 
 
-def plain(raw: str | None) -> str | None:
-    """A document or CEP without punctuation. `***000000**` is the registry's way to say "none"."""
-    stated = _bare(raw).upper()
-    return None if stated in ("", "***000000**") or not stated.strip("0") else stated
+def without_punctuation(raw: str | None) -> str | None:
+    """Return a document or CEP without punctuation; None for zeros and `***000000**`."""
+    value = _stripped(raw).upper()
+    return None if value in ("", "***000000**") or not value.strip("0") else value
 
 
 def code(raw: int | str | None, width: int) -> str | None:
-    """A code of an official table at its full width; zero stands for none."""
-    stated = _bare(None if raw is None else str(raw))
-    return stated.rjust(width, "0") if stated.strip("0") else None
+    """Return a code of an official table at its full width; None for zero."""
+    value = _stripped(None if raw is None else str(raw))
+    return value.rjust(width, "0") if value.strip("0") else None
 
 
 def coded(raw: int | str | None, width: int, description: str | None) -> Coded | None:
-    """A code with its text; None when there is no code."""
-    stated = code(raw, width)
-    return None if stated is None else Coded(stated, text(description))
+    """Return a code with its text; None without a code."""
+    value = code(raw, width)
+    return None if value is None else Coded(value, text(description))
 
 
 def telephone(*numbers: str | None) -> str | None:
-    """Area code and number, digits only; the first two there are, joined by ` / `."""
+    """Return the first two telephone numbers, digits with area code, joined by ` / `."""
     digits = (re.sub(r"[^0-9]", "", clean(number or "")) for number in numbers)
     return " / ".join([number for number in digits if number.strip("0")][:2]) or None
 
 
-def _bare(raw: str | None) -> str:
-    """Without the punctuation of documents and codes."""
+def _stripped(raw: str | None) -> str:
     return re.sub(r"[./\-\s]", "", clean(raw or ""))

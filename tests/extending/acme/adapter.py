@@ -8,7 +8,7 @@ import msgspec
 
 from balcao.core.company import Company
 from balcao.core.questions import Inquiry
-from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.contract import EnabledSource, fixed_address
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities
@@ -33,17 +33,17 @@ class AcmeAdapter:
         path = f"/companies/{inquiry.document.text}"
         reply = yield HttpRequest("GET", path, headers={"authorization": self.key})
         if reply.status != 200:
-            raise replies.refusal(self.name, reply)
+            raise replies.error_for_status(self.name, reply)
         result = replies.decode(self.name, _Reply, reply.body)
         return Company(cnpj=result.id, nome_empresarial=result.name, situacao_cadastral="ATIVA")
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
         reply = yield HttpRequest("GET", "/", headers={"authorization": self.key})
         if reply.status != 200:
-            raise replies.refusal(self.name, reply)
+            raise replies.error_for_status(self.name, reply)
         return "a Acme respondeu"
 
 
-def sources(settings: AcmeSettings, now: datetime) -> Sequence[SwitchedOn]:
+def sources(settings: AcmeSettings, now: datetime) -> Sequence[EnabledSource]:
     adapter = AcmeAdapter(settings.key.get_secret_value())
-    return (SwitchedOn("acme", adapter, always(settings.url)),)
+    return (EnabledSource("acme", adapter, fixed_address(settings.url)),)

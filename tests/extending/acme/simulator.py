@@ -5,13 +5,13 @@ from datetime import datetime
 
 from starlette.types import Receive
 
-from balcao.providers.simulation.exchange import (
-    Simulated,
+from balcao.providers.simulation.faults import FaultInjector
+from balcao.providers.simulation.messages import (
     SimulatedReply,
     SimulatedRequest,
+    Simulator,
     json_reply,
 )
-from balcao.providers.simulation.staging import Stage
 
 
 class _Acme:
@@ -22,5 +22,5 @@ class _Acme:
         return json_reply(200, {"id": cnpj, "name": "COMPANHIA DA ACME FICTICIA"})
 
 
-def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+def simulators(faults: FaultInjector, clock: Callable[[], datetime]) -> Mapping[str, Simulator]:
     return {"/acme": _Acme()}

@@ -7,7 +7,7 @@ import msgspec
 
 from balcao.core.questions import Inquiry
 from balcao.operations import OPERATIONS
-from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.contract import EnabledSource, fixed_address
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpRequest
 from balcao.sources.online import Capabilities
@@ -27,12 +27,12 @@ class RegistroAdapter:
             case 404:
                 return None
             case _:
-                raise replies.refusal("registro", reply)
+                raise replies.error_for_status("registro", reply)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
         yield HttpRequest("GET", "/opcoes/00000000000191")
         return "respondeu"
 
 
-def sources(settings: RegistroSettings, now: datetime) -> Sequence[SwitchedOn]:
-    return (SwitchedOn("registro", RegistroAdapter(), always(settings.url)),)
+def sources(settings: RegistroSettings, now: datetime) -> Sequence[EnabledSource]:
+    return (EnabledSource("registro", RegistroAdapter(), fixed_address(settings.url)),)

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from starlette.types import Receive
 
-from balcao.providers.simulation.exchange import (
-    Simulated,
+from balcao.providers.simulation.faults import FaultInjector
+from balcao.providers.simulation.messages import (
     SimulatedReply,
     SimulatedRequest,
+    Simulator,
     json_reply,
 )
-from balcao.providers.simulation.staging import Stage
 
 CNPJ, STRANGER = "90010001000100", "90010004000143"
 
@@ -24,5 +24,5 @@ class _Registro:
         return json_reply(404 if cnpj == STRANGER else 500, {})
 
 
-def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
+def simulators(faults: FaultInjector, clock: Callable[[], datetime]) -> Mapping[str, Simulator]:
     return {"/registro": _Registro()}

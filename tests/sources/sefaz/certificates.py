@@ -1,4 +1,4 @@
-"""A1 certificates of nobody, made on the spot."""
+"""Fictitious A1 certificates, created for each test."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

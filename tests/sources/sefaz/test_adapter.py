@@ -1,4 +1,4 @@
-"""State registrations as the treasuries answer them, with saved bytes."""
+"""The adapter of the treasuries, with saved replies."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.registration import Registration, Registrations
 from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.sources.contract import Answer, Found, HttpReply
-from balcao.sources.online import Adapter, Online
+from balcao.sources.online import Adapter, AdapterSource
 from tests.sources.adapters import NOW, an_upstream
 from tests.sources.sefaz.world import (
     ADDRESS,
@@ -29,7 +29,7 @@ from tests.sources.sefaz.world import (
     an_inquiry,
     ask,
     enveloped,
-    hold,
+    run,
 )
 
 
@@ -37,7 +37,7 @@ def test_a_registration_fills_every_field() -> None:
     assert ask(FOUND) == REGISTRATIONS
 
 
-def test_not_registered_is_an_answer_and_no_absence() -> None:
+def test_not_registered_is_an_answer() -> None:
     assert ask(NONE) == Registrations(documento=CNPJ, uf="SC", com_endereco=True)
 
 
@@ -49,12 +49,12 @@ def test_a_rural_producer_is_asked_by_cpf() -> None:
 
     person = {"CNPJ": None, "CPF": CPF}
     entry = an_entry({**person, "UF": "SP", "IE": "P-01100424.3/002"}, None)
-    said = ask(an_answer("111", entry, changes={**person, "UF": "SP"}), inquiry)
-    assert (said.documento, said.inscricoes[0].inscricao_estadual) == (CPF, "P011004243002")
+    result = ask(an_answer("111", entry, changes={**person, "UF": "SP"}), inquiry)
+    assert (result.documento, result.inscricoes[0].inscricao_estadual) == (CPF, "P011004243002")
     assert ask(an_answer("264", changes={**person, "UF": "SP"}), inquiry).inscricoes == ()
 
 
-def test_one_request_to_the_whole_address() -> None:
+def test_request_to_the_full_address() -> None:
     request = next(SEFAZ.converse(an_inquiry(LETTERS, "PE")))
     assert (request.method, request.path, request.query) == ("POST", "", {})
     assert request.headers["soapaction"] == ""
@@ -72,23 +72,23 @@ def test_several_registrations_some_of_them_closed() -> None:
     closed = an_entry(
         {"IE": "250000016", "cSit": "0", "dUltSit": None, "dBaixa": "2015-02-03"}, None
     )
-    # Of a taxpayer who is located elsewhere: the registration is of the UF asked all the same.
+    # of a taxpayer in another UF: the registration is nevertheless in the requested one
     away = an_entry({"IE": "0012", "UF": "PR", "xNome": "OUTRA GRAFIA"})
-    said = ask(an_answer("112", an_entry() + closed + away))
-    assert said.nome == "EMPRESA FICTICIA DE TESTES LTDA"
-    assert [(each.inscricao_estadual, each.uf, each.ativa) for each in said.inscricoes] == [
+    result = ask(an_answer("112", an_entry() + closed + away))
+    assert result.nome == "EMPRESA FICTICIA DE TESTES LTDA"
+    assert [(each.inscricao_estadual, each.uf, each.ativa) for each in result.inscricoes] == [
         ("250000008", "SC", True),
         ("250000016", "SC", False),
         ("0012", "SC", True),
     ]
-    assert said.inscricoes[1].data_status == "2015-02-03"
-    assert said.inscricoes[1].endereco is None
-    assert said.inscricoes[2].endereco is not None
-    assert said.inscricoes[2].endereco.uf == "PR"
-    assert all(each.tipo_ie is each.situacao_pj is None for each in said.inscricoes)
+    assert result.inscricoes[1].data_status == "2015-02-03"
+    assert result.inscricoes[1].endereco is None
+    assert result.inscricoes[2].endereco is not None
+    assert result.inscricoes[2].endereco.uf == "PR"
+    assert all(each.tipo_ie is each.situacao_pj is None for each in result.inscricoes)
 
 
-def test_the_least_that_some_states_say() -> None:
+def test_minimal_reply() -> None:
     optional = ("indCredNFe", "indCredCTe", "xFant", "xRegApur", "CNAE", "dIniAtiv", "dUltSit")
     entry = an_entry(dict.fromkeys(optional), None).replace("</infCad>", "<IEUnica/></infCad>")
     (registration,) = ask(an_answer("111", entry, changes={"dhCons": None})).inscricoes
@@ -117,7 +117,7 @@ def test_addresses(address: dict[str, str | None], expected: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     "address", [None, {}, {"xLgr": "", "CEP": "00000000", "cMun": "0000000", "xCpl": " "}]
 )
-def test_no_useful_part_is_no_address(address: dict[str, str | None] | None) -> None:
+def test_address_without_a_part_is_absent(address: dict[str, str | None] | None) -> None:
     (registration,) = ask(an_answer("111", an_entry(address=address))).inscricoes
     assert registration.endereco is None
 
@@ -137,7 +137,7 @@ def test_no_useful_part_is_no_address(address: dict[str, str | None] | None) -> 
         ("0001-01-01T00:00:00Z", None),  # before time, in Brasília
     ],
 )
-def test_when_they_were_asked(theirs: str, ours: str | None) -> None:
+def test_time_of_the_query(theirs: str, ours: str | None) -> None:
     (registration,) = ask(an_answer("111", an_entry(), changes={"dhCons": theirs})).inscricoes
     assert registration.updated_at == ours
 
@@ -157,19 +157,17 @@ def test_dates(date: str) -> None:
         ("2021-06-15", "03/02/2015", "2021-06-15"),
     ],
 )
-def test_a_date_in_another_form_costs_nothing_but_itself(
-    changed: str, closed: str | None, status: str | None
-) -> None:
+def test_invalid_date_is_absent(changed: str, closed: str | None, status: str | None) -> None:
     entry = an_entry({"dUltSit": changed, "dBaixa": closed})
     (registration,) = ask(an_answer("111", entry)).inscricoes
     (whole,) = ask(FOUND).inscricoes
     assert registration == msgspec.structs.replace(whole, data_status=status)
 
 
-@pytest.mark.parametrize("said", ["ISENTO", "ISENTA", "NAO CONTRIBUINTE", "NÃO OBRIGADO"])
-def test_what_has_no_digit_is_no_number(said: str) -> None:
-    exempt = an_entry({"IE": said, "cSit": None})
-    assert ask(an_answer("111", an_entry({"IE": said}))).inscricoes == ()
+@pytest.mark.parametrize("given", ["ISENTO", "ISENTA", "NAO CONTRIBUINTE", "NÃO OBRIGADO"])
+def test_number_without_digits_is_ignored(given: str) -> None:
+    exempt = an_entry({"IE": given, "cSit": None})
+    assert ask(an_answer("111", an_entry({"IE": given}))).inscricoes == ()
     assert ask(an_answer("111", exempt)).inscricoes == ()
     assert ask(an_answer("112", exempt + an_entry())).inscricoes == ask(FOUND).inscricoes
     with pytest.raises(SourceFailed, match="outro documento"):
@@ -177,27 +175,27 @@ def test_what_has_no_digit_is_no_number(said: str) -> None:
 
 
 @pytest.mark.parametrize("situation", ["9", None])
-def test_one_unknown_situation_does_not_discard_the_others(situation: str | None) -> None:
+def test_unknown_situation_discards_no_others(situation: str | None) -> None:
     unknown = an_entry({"IE": "250000016", "cSit": situation})
     found = ask(an_answer("112", unknown + an_entry()))
     assert found.inscricoes == ask(FOUND).inscricoes
     assert found.omitidas == 1
 
 
-def test_a_company_s_registration_of_the_person_asked_for() -> None:
-    """Rural producers have a CNPJ in some states; the echo says whose it is (ADR 0024)."""
+def test_registration_held_by_a_company_of_the_person() -> None:
+    """Rural producers have a CNPJ in some states; the repeated CPF proves it (ADR 0024)."""
     inquiry = an_inquiry(CPF)
     echo: dict[str, str | None] = {"CNPJ": None, "CPF": CPF}
     by_company = an_entry({"xNome": "SITIO FICTICIO"})
     own = an_entry(echo | {"IE": "250000016", "xNome": "PRODUTORA DA FICCAO"})
 
-    said = ask(an_answer("111", by_company, changes=echo), inquiry)
-    assert (said.documento, said.nome) == (CPF, None)  # it is the company's name
-    assert [each.inscricao_estadual for each in said.inscricoes] == ["250000008"]
+    result = ask(an_answer("111", by_company, changes=echo), inquiry)
+    assert (result.documento, result.nome) == (CPF, None)  # it is the company's name
+    assert [each.inscricao_estadual for each in result.inscricoes] == ["250000008"]
 
-    said = ask(an_answer("112", by_company + own, changes=echo), inquiry)
-    assert said.nome == "PRODUTORA DA FICCAO"
-    assert [each.inscricao_estadual for each in said.inscricoes] == ["250000008", "250000016"]
+    result = ask(an_answer("112", by_company + own, changes=echo), inquiry)
+    assert result.nome == "PRODUTORA DA FICCAO"
+    assert [each.inscricao_estadual for each in result.inscricoes] == ["250000008", "250000016"]
 
     for answer in (
         an_answer("111", by_company, changes={"CNPJ": None}),  # no echo
@@ -213,9 +211,9 @@ OTHERS = an_entry({"CNPJ": OTHER_CNPJ})
 UNUSABLE = {
     "another document": (an_answer("111", OTHERS), "outro documento"),
     "another one among ours": (an_answer("112", an_entry() + OTHERS), "outro documento"),
-    "nobody's": (an_answer("111", an_entry({"CNPJ": None})), "outro documento"),
+    "without a document": (an_answer("111", an_entry({"CNPJ": None})), "outro documento"),
     "a person's": (an_answer("111", an_entry({"CNPJ": None, "CPF": CPF})), "outro documento"),
-    "none, of nobody": (an_answer("259", changes={"CNPJ": None}), "sem documento"),
+    "none, without a document": (an_answer("259", changes={"CNPJ": None}), "sem documento"),
     "another UF": (an_answer("111", an_entry(), changes={"UF": "PR"}), "outra UF"),
     "no number": (an_answer("111", an_entry({"IE": ""})), "sem IE"),
     "zeros": (an_answer("111", an_entry({"IE": "00000000"})), "sem IE"),
@@ -239,14 +237,14 @@ def test_unusable_answers(case: str) -> None:
     assert CPF not in caught.value.detail
 
 
-def test_leading_zeros_that_older_schemas_let_go() -> None:
+def test_leading_zeros_are_restored() -> None:
     cnpj = "00000000000191"
     echo = {"CNPJ": "191"}
-    said = ask(an_answer("111", an_entry({"CNPJ": "191"}), changes=echo), an_inquiry(cnpj))
-    assert said.documento == cnpj
+    result = ask(an_answer("111", an_entry({"CNPJ": "191"}), changes=echo), an_inquiry(cnpj))
+    assert result.documento == cnpj
 
 
-def test_an_echo_left_out_is_made_up_for_by_the_registrations() -> None:
+def test_missing_echo_is_replaced_by_the_registrations() -> None:
     assert ask(an_answer("111", an_entry(), changes={"CNPJ": None})).documento == CNPJ
 
 
@@ -271,12 +269,12 @@ REFUSALS: list[tuple[HttpReply, type[SourceError], str]] = [
 def test_refusals(reply: HttpReply, kind: type[SourceError], why: str) -> None:
     for conversation in (SEFAZ.converse(an_inquiry()), SEFAZ.probe(an_inquiry())):
         with pytest.raises(SourceError, match=why) as caught:
-            hold(conversation, reply)
+            run(conversation, reply)
         assert type(caught.value) is kind
         assert CNPJ not in caught.value.detail
 
 
-def test_what_it_may_be_asked() -> None:
+def test_capabilities() -> None:
     may = SefazAdapter(frozenset({"SC", "SP"}), cpf_ufs=frozenset({"SP"})).capabilities
     assert may.parts == {"addresses"}
     assert may.include(an_inquiry())
@@ -295,20 +293,20 @@ def test_a_probe_asks_about_ourselves() -> None:
     assert OTHER_CNPJ.encode() in request.body
     assert b"00000000000191" in (next(SEFAZ.probe(an_inquiry())).body or b"")
 
-    # About whom the answer is does not matter here.
-    assert hold(adapter.probe(an_inquiry()), a_reply(FOUND)) == "respondeu (cStat 111)"
-    assert hold(adapter.probe(an_inquiry()), a_reply(NONE)) == "respondeu (cStat 259)"
+    # the document of the answer does not matter here
+    assert run(adapter.probe(an_inquiry()), a_reply(FOUND)) == "respondeu (cStat 111)"
+    assert run(adapter.probe(an_inquiry()), a_reply(NONE)) == "respondeu (cStat 259)"
     with pytest.raises(SourceUnavailable, match="CONFIGURAÇÃO"):
-        hold(adapter.probe(an_inquiry()), a_reply(an_answer("257")))
+        run(adapter.probe(an_inquiry()), a_reply(an_answer("257")))
 
 
-def online(adapter: Adapter, asked: list[httpx2.Request], body: bytes) -> Online:
+def online(adapter: Adapter, asked: list[httpx2.Request], body: bytes) -> AdapterSource:
     def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(request)
         return httpx2.Response(200, content=body)
 
     upstream = an_upstream(answer, base_url="https://nfe.test/ws/CadConsultaCadastro4")
-    return Online("sefaz", adapter, lambda inquiry: upstream, now=lambda: NOW)
+    return AdapterSource("sefaz", adapter, lambda inquiry: upstream, now=lambda: NOW)
 
 
 def test_over_the_network() -> None:
@@ -321,14 +319,14 @@ def test_over_the_network() -> None:
     assert request.headers["accept"].startswith("application/soap+xml")
 
 
-def test_an_empty_header_travels() -> None:
+def test_empty_header_is_sent() -> None:
     asked: list[httpx2.Request] = []
     answer = an_answer("259", changes={"UF": "PE"})
     asyncio.run(online(SEFAZ, asked, enveloped(answer)).ask(an_inquiry(uf="PE")))
     assert asked[0].headers["soapaction"] == ""
 
 
-def test_an_empty_answer_about_somebody_else_is_a_failure() -> None:
+def test_empty_reply_about_another_document_is_a_failure() -> None:
     source = online(SEFAZ, [], enveloped(an_answer("259", changes={"CNPJ": OTHER_CNPJ})))
     with pytest.raises(SourceFailed, match="outro documento"):
         asyncio.run(source.ask(an_inquiry()))

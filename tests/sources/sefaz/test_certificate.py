@@ -1,4 +1,4 @@
-"""Reading A1 certificates: their CNPJ and their time, and everything that may be wrong."""
+"""Reading A1 certificates: CNPJ, validity, and errors."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -35,7 +35,7 @@ def refused(path: Path, password: str = PASSWORD) -> str:
     return caught.value.detail
 
 
-def test_who_it_names_and_until_when(tmp_path: Path) -> None:
+def test_cnpj_and_validity(tmp_path: Path) -> None:
     certificate = read_certificate(saved(tmp_path), PASSWORD)
     assert certificate.subject_cnpj == CNPJ
     assert certificate.not_after == NOW + timedelta(days=365)
@@ -45,13 +45,13 @@ def test_who_it_names_and_until_when(tmp_path: Path) -> None:
     assert "key" not in repr(certificate)
 
 
-def test_one_that_is_over_is_still_read(tmp_path: Path) -> None:
+def test_expired_certificate_is_read(tmp_path: Path) -> None:
     over = a_certificate(of_cnpj(), not_after=NOW - timedelta(days=1))
     assert read_certificate(saved(tmp_path, over), PASSWORD).expired(NOW)
 
 
 @pytest.mark.parametrize("tag", [0x04, 0x0C, 0x12, 0x13, 0x16])
-def test_every_kind_of_text_that_authorities_write(tmp_path: Path, tag: int) -> None:
+def test_all_string_types(tmp_path: Path, tag: int) -> None:
     path = saved(tmp_path, a_certificate(of_cnpj(LETTERS, tag)))
     assert read_certificate(path, PASSWORD).subject_cnpj == LETTERS
 
@@ -66,23 +66,23 @@ def test_every_kind_of_text_that_authorities_write(tmp_path: Path, tag: int) -> 
         b"\x13\x81\x90" + CNPJ.encode().ljust(0x90),
     ],
 )
-def test_what_is_no_cnpj(tmp_path: Path, value: bytes) -> None:
+def test_invalid_cnpj(tmp_path: Path, value: bytes) -> None:
     path = saved(tmp_path, a_certificate([x509.OtherName(CNPJ_OID, value)]))
     assert read_certificate(path, PASSWORD).subject_cnpj is None
 
 
-def test_names_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_names(tmp_path: Path) -> None:
     path = saved(tmp_path, a_certificate(extension=b"garbage"))
     assert read_certificate(path, PASSWORD).subject_cnpj is None
 
 
-def test_a_persons_certificate_names_no_company(tmp_path: Path) -> None:
+def test_certificate_of_a_person_has_no_cnpj(tmp_path: Path) -> None:
     for names in ([], of_cnpj()[:1], of_cnpj()[2:]):
         path = saved(tmp_path, a_certificate(names))
         assert read_certificate(path, PASSWORD).subject_cnpj is None
 
 
-def test_missing_unreadable_and_far_too_large(tmp_path: Path) -> None:
+def test_missing_unreadable_and_too_large(tmp_path: Path) -> None:
     assert "não encontrado" in refused(tmp_path / "nada.pfx")
     assert "não pôde ser lido" in refused(tmp_path)
     large = tmp_path / "grande.pfx"
@@ -128,7 +128,7 @@ def test_a_file_cut_short(tmp_path: Path) -> None:
     assert "arquivo danificado" in refused(path)
 
 
-def test_old_ciphers_come_with_the_way_out(tmp_path: Path) -> None:
+def test_old_ciphers_have_a_remedy(tmp_path: Path) -> None:
     encryption = (
         PrivateFormat.PKCS12.encryption_builder()
         .key_cert_algorithm(pkcs12.PBES.PBESv1SHA1And3KeyTripleDESCBC)
@@ -138,11 +138,11 @@ def test_old_ciphers_come_with_the_way_out(tmp_path: Path) -> None:
     path = saved(tmp_path, encryption=encryption)
     assert read_certificate(path, PASSWORD).subject_cnpj == CNPJ  # old, but taken
 
-    # Nobody writes RC2-40 any more, so the file is made to say that it is: 12.1.3 becomes 12.1.6.
+    # no tool writes RC2-40 any more, so the OID in the file is changed from 12.1.3 to 12.1.6
     three_des = b"\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01\x03"
     raw = path.read_bytes()
     assert three_des in raw
     path.write_bytes(raw.replace(three_des, three_des[:-1] + b"\x06"))
-    said = refused(path)
-    assert "RC2" in said
-    assert "openssl pkcs12 -legacy -in" in said
+    result = refused(path)
+    assert "RC2" in result
+    assert "openssl pkcs12 -legacy -in" in result

@@ -1,4 +1,4 @@
-"""TLS with our certificate: both sides show who they are, and the key stays a secret."""
+"""TLS with our certificate: both sides authenticate, and the key stays secret."""
 
 import ssl
 import tempfile
@@ -23,7 +23,7 @@ FAR = datetime(2126, 1, 1, tzinfo=UTC)  # these meet the clock on the wall
 
 
 def handshake(client: ssl.SSLContext, server: ssl.SSLContext, hostname: str) -> dict[str, Any]:
-    """Without a socket: what the server sees of the client's certificate."""
+    """Do a TLS handshake in memory, and return the client's certificate that the server got."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     ours = client.wrap_bio(to_client, to_server, server_hostname=hostname)
     theirs = server.wrap_bio(to_server, to_client, server_side=True)
@@ -40,7 +40,7 @@ def handshake(client: ssl.SSLContext, server: ssl.SSLContext, hostname: str) -> 
 
 @pytest.fixture
 def treasury(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
-    """A server whose root is in no usual bundle, and which wants our certificate."""
+    """A server context with its own root that requires our certificate."""
     own = a_certificate([x509.DNSName("nfe.test")], common_name="nfe.test", not_after=FAR)
     pem = tmp_path / "server.pem"
     key = KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -53,9 +53,7 @@ def treasury(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     return context, roots
 
 
-def test_both_sides_show_who_they_are(
-    tmp_path: Path, treasury: tuple[ssl.SSLContext, Path]
-) -> None:
+def test_both_sides_authenticate(tmp_path: Path, treasury: tuple[ssl.SSLContext, Path]) -> None:
     server, roots = treasury
     own = a_certificate(of_cnpj(), not_after=FAR)
     server.load_verify_locations(cadata=own.public_bytes(Encoding.PEM).decode())
@@ -88,7 +86,7 @@ def test_roots_that_are_none(tmp_path: Path, content: bytes | None) -> None:
 
 
 class Spy:
-    """Looks at the file in the instant in which it exists."""
+    """Records the key file while it exists."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.content, self.mode = b"", 0
@@ -103,7 +101,7 @@ class Spy:
         monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", look)
 
 
-def test_the_key_is_never_on_disk_in_clear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_file_is_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = read_certificate(saved(tmp_path), PASSWORD)
     folder = tmp_path / "tmp"
     folder.mkdir()
@@ -116,7 +114,7 @@ def test_the_key_is_never_on_disk_in_clear(tmp_path: Path, monkeypatch: pytest.M
     assert list(folder.iterdir()) == []
 
 
-def test_the_file_goes_also_when_loading_fails(
+def test_key_file_is_deleted_if_loading_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate = read_certificate(saved(tmp_path), PASSWORD)
@@ -135,7 +133,7 @@ def test_the_file_goes_also_when_loading_fails(
     assert list(folder.iterdir()) == []
 
 
-def test_nowhere_to_prepare_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     certificate = read_certificate(saved(tmp_path), PASSWORD)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nada"))
     with pytest.raises(CertificateUnusable, match="pasta temporária"):

@@ -1,4 +1,4 @@
-"""Where each state answers."""
+"""The addresses of all states."""
 
 import csv
 import typing
@@ -20,7 +20,7 @@ def test_all_but_maranhao() -> None:
 
 
 @pytest.mark.parametrize("uf", sorted(UFS_SERVED))
-def test_addresses_are_whole_and_of_their_environment(uf: str) -> None:
+def test_addresses_match_their_environment(uf: str) -> None:
     production, trial = (endpoint(environment, uf) for environment in ENVIRONMENTS)
     assert production
     assert trial
@@ -37,7 +37,7 @@ def test_every_address(environment: Environment) -> None:
     assert {uf: endpoint(environment, uf) for uf in UFS} == expected
 
 
-def test_the_published_table_says_the_same() -> None:
+def test_published_table_agrees() -> None:
     with official.needed(official.ADDRESSES).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for at, environment in enumerate(ENVIRONMENTS):

@@ -1,4 +1,4 @@
-"""What is sent, byte by byte, and what is read out of every envelope."""
+"""The bytes of requests, and readers of all envelopes."""
 
 import html
 import re
@@ -27,7 +27,7 @@ from tests.sources.sefaz.world import (
     an_inquiry,
     ask,
     enveloped,
-    hold,
+    run,
 )
 
 QUESTION = (
@@ -49,7 +49,7 @@ def test_the_question_byte_by_byte() -> None:
     )
 
 
-def test_mato_grosso_gets_one_more_wrapper() -> None:
+def test_mato_grosso_has_another_wrapper() -> None:
     question = QUESTION.replace("<UF>SC", "<UF>MT")
     assert (
         f'<soap:Body><consultaCadastro xmlns="{SERVICE}"><nfeDadosMsg>{question}'
@@ -62,7 +62,7 @@ def test_mato_grosso_gets_one_more_wrapper() -> None:
     ) in other.decode()
 
 
-def test_the_old_header_where_it_is_still_wanted() -> None:
+def test_old_header_where_required() -> None:
     assert (
         f'<soap:Header><nfeCabecMsg xmlns="{SERVICE}"><cUF>42</cUF>'
         "<versaoDados>2.00</versaoDados></nfeCabecMsg></soap:Header><soap:Body>"
@@ -73,9 +73,7 @@ def test_the_old_header_where_it_is_still_wanted() -> None:
 @pytest.mark.parametrize("document", [Cnpj(CNPJ), Cnpj(LETTERS), Cpf(CPF)])
 @pytest.mark.parametrize("uf", UFS)
 @pytest.mark.parametrize("with_header", [True, False])
-def test_every_question_is_as_they_want_it(
-    uf: str, document: Cnpj | Cpf, with_header: bool
-) -> None:
+def test_requests_are_valid(uf: str, document: Cnpj | Cpf, with_header: bool) -> None:
     raw = message.request_body(uf, document, with_header=with_header)
     assert raw.startswith(b"<?xml ")  # no BOM
     assert not re.search(rb">\s+<|\s\Z", raw)
@@ -85,7 +83,7 @@ def test_every_question_is_as_they_want_it(
 
 
 @pytest.mark.parametrize("answer", [FOUND, NONE, an_answer("112", an_entry() * 2)])
-def test_our_sample_answers_are_as_the_authority_writes_them(answer: str) -> None:
+def test_sample_replies_are_valid(answer: str) -> None:
     assert accepts(ANSWER, answer)
 
 
@@ -129,7 +127,7 @@ ENVELOPES = {
     "a declaration in capitals": enveloped(FOUND).replace(b"<?xml", b"<?XML"),
     "an encoding that does not exist": enveloped(FOUND).replace(b"UTF-8", b"UTF8-BR"),
     "Latin-1 that is declared as UTF-8": enveloped(FOUND).decode().encode("latin-1"),
-    "a prefix that nobody declared": enveloped(
+    "an undeclared prefix": enveloped(
         FOUND.replace("retConsCad", "ns2:retConsCad").replace("xmlns=", "xmlns:x=")
     ),
     "a prefix of an attribute": enveloped(
@@ -159,11 +157,11 @@ IN_LATIN_1 = UNDECLARED.encode("latin-1")
         (IN_LATIN_1, "text/xml; Charset=iso-8859-1"),
         (b"\n" + IN_LATIN_1, "text/xml; charset=iso-8859-1"),
         (UNDECLARED.encode("utf-16"), "text/xml; charset=utf-16"),
-        # The transport's word is wrong, or no word: the document's own counts.
+        # with a wrong or unknown charset in the header, the document's own applies
         (ENVELOPES["Latin-1"], "application/soap+xml; charset=utf-8"),
         (ENVELOPES["Latin-1"], "application/soap+xml; charset=there-is-no-such-thing"),
         (ENVELOPES["Latin-1"], "application/soap+xml"),
-        # What is UTF-8 beyond doubt.
+        # valid UTF-8, which overrides both
         (enveloped(FOUND), "text/xml; charset=ISO-8859-1"),
         (b"\xef\xbb\xbf" + enveloped(FOUND), "text/xml; charset=ISO-8859-1"),
         (enveloped(FOUND).replace(b"UTF-8", b"ISO-8859-1"), "text/xml"),
@@ -171,7 +169,7 @@ IN_LATIN_1 = UNDECLARED.encode("latin-1")
 )
 def test_the_encoding_that_an_answer_is_in(body: bytes, content_type: str) -> None:
     reply = HttpReply(200, {"content-type": content_type}, body)
-    assert hold(SEFAZ.converse(an_inquiry()), reply) == ask(FOUND)
+    assert run(SEFAZ.converse(an_inquiry()), reply) == ask(FOUND)
 
 
 BOMB = (
@@ -198,7 +196,7 @@ NOT_ANSWERS = {
     ),
     "a bomb": BOMB,
     "a bomb in the wrapper": enveloped(html.escape(BOMB.decode())),
-    "somebody's file": FILE,
+    "an external file": FILE,
     "a type in another encoding": HIDDEN.encode("utf-16"),
     "an unknown entity": enveloped("&nbsp;"),
     "an entity that HTML does not know": enveloped(FOUND.replace("CENTRO", "&centro;")),
@@ -210,13 +208,13 @@ NOT_ANSWERS = {
 }
 
 
-def test_an_ampersand_by_itself() -> None:
-    said = ask(FOUND.replace("EMPRESA FICTICIA", "COMERCIO & FILHOS & CIA"))
-    assert said.nome == "COMERCIO & FILHOS & CIA DE TESTES LTDA"
+def test_bare_ampersand() -> None:
+    result = ask(FOUND.replace("EMPRESA FICTICIA", "COMERCIO & FILHOS & CIA"))
+    assert result.nome == "COMERCIO & FILHOS & CIA DE TESTES LTDA"
 
 
 @pytest.mark.parametrize("body", NOT_ANSWERS)
-def test_what_is_no_answer(body: str) -> None:
+def test_invalid_replies(body: str) -> None:
     with pytest.raises(SourceFailed) as caught:
         message.read("sefaz", NOT_ANSWERS[body])
     assert CNPJ not in caught.value.detail
@@ -224,7 +222,7 @@ def test_what_is_no_answer(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["a bomb", "somebody's file", "a type in another encoding", "a type beside a mistake"]
+    "body", ["a bomb", "an external file", "a type in another encoding", "a type beside a mistake"]
 )
 def test_document_types_are_refused_as_such(body: str) -> None:
     with pytest.raises(SourceFailed, match="DTD"):

@@ -1,4 +1,4 @@
-"""The adapter against the simulated treasuries, through the client that speaks HTTP."""
+"""The adapter against the simulated treasuries, through the HTTP client."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from balcao.providers.sefaz.adapter import SefazAdapter
 from balcao.providers.sefaz.settings import UFS_SERVED, endpoint
 from balcao.providers.simulation.app import create_app
 from balcao.sources.contract import Found
-from balcao.sources.online import Online
+from balcao.sources.online import AdapterSource
 from balcao.sources.upstream import Upstream
 from tests.sources.adapters import NOW
 from tests.sources.sefaz.world import an_inquiry
@@ -30,7 +30,7 @@ def ask(document: str, uf: str = "SP", adapter: SefazAdapter | None = None) -> R
         subject="state_registration",
         uf=uf,
     )
-    source = Online(
+    source = AdapterSource(
         "sefaz", adapter or SefazAdapter(UFS_SERVED), lambda _: upstream, now=lambda: NOW
     )
     answer = asyncio.run(source.ask(an_inquiry(document, uf)))
@@ -40,12 +40,12 @@ def ask(document: str, uf: str = "SP", adapter: SefazAdapter | None = None) -> R
 
 
 @pytest.mark.parametrize("adapter", [None, SefazAdapter(UFS_SERVED, mt_wrapper="nfeDadosMsg")])
-def test_mato_grosso_answers_both_ways_of_asking(adapter: SefazAdapter | None) -> None:
+def test_mato_grosso_accepts_both_wrappers(adapter: SefazAdapter | None) -> None:
     (registration,) = ask(OF_EVERY_UF, "MT", adapter).inscricoes
     assert (registration.uf, registration.ativa) == ("MT", True)
 
 
-def test_dates_in_another_form_cost_nothing_but_themselves() -> None:
+def test_invalid_dates_are_absent() -> None:
     (registration,) = ask("90090001000167").inscricoes
     assert registration.data_status is None
     assert registration.endereco is not None
@@ -59,10 +59,10 @@ def test_dates_in_another_form_cost_nothing_but_themselves() -> None:
         "90090003000156",  # deflate
         "90090005000145",  # white space
         "90090006000190",  # the same registration twice
-        "90090009000123",  # an item of ISENTO beside
+        "90090009000123",  # with an additional item of ISENTO
     ],
 )
-def test_forms_that_cost_nothing(cnpj: str) -> None:
+def test_harmless_forms(cnpj: str) -> None:
     (registration,) = ask(cnpj).inscricoes
     assert len(registration.inscricao_estadual) == 12
     assert registration.ativa
@@ -70,32 +70,32 @@ def test_forms_that_cost_nothing(cnpj: str) -> None:
     assert registration.endereco is not None
 
 
-def test_a_charset_that_only_the_content_type_tells() -> None:
+def test_charset_only_in_the_content_type() -> None:
     (registration,) = ask("90090004000109").inscricoes
     assert registration.endereco is not None
     assert registration.endereco.municipio == "SÃO PAULO"
 
 
-def test_a_registration_of_two_minds_is_a_failure() -> None:
+def test_contradictory_registration_is_a_failure() -> None:
     with pytest.raises(SourceFailed, match="a mesma inscrição com dados diferentes"):
         ask("90090007000134")
 
 
-def test_exempt_alone_is_an_empty_list() -> None:
+def test_only_exempt_registrations_are_an_empty_list() -> None:
     assert ask("90090008000189").inscricoes == ()
 
 
-def test_what_is_said_to_be_compressed_and_is_not_is_a_failure() -> None:
+def test_wrong_content_encoding_is_a_failure() -> None:
     with pytest.raises(SourceFailed):
         ask("90090010000158")
 
 
-def test_a_producer_s_registration_that_a_company_holds() -> None:
-    said = ask("90090000102")
-    assert said.documento == "90090000102"
-    assert said.nome is None
-    assert len(said.inscricoes) == 1
+def test_registration_held_by_a_producers_company() -> None:
+    result = ask("90090000102")
+    assert result.documento == "90090000102"
+    assert result.nome is None
+    assert len(result.inscricoes) == 1
 
 
-def test_every_form_is_of_one_document_alone() -> None:
+def test_each_form_has_one_document() -> None:
     assert len(ask(PLAIN).inscricoes) == 1

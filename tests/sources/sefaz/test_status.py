@@ -1,4 +1,4 @@
-"""Every code they may answer, and what follows from it."""
+"""All codes, and their consequences."""
 
 import csv
 
@@ -17,7 +17,7 @@ IN_NO_TABLE = "100 110 200 266 000"
 
 
 def refused(code: str) -> SourceError:
-    """Asked with a text that quotes the document, as some of them do."""
+    """Return the error for a code with a text that contains the document."""
     with pytest.raises(SourceError) as caught:
         ask(an_answer(code, reason=f"Rejeicao: {CNPJ}"))
     assert CNPJ not in caught.value.detail
@@ -28,17 +28,17 @@ def refused(code: str) -> SourceError:
 
 @pytest.mark.parametrize("code", ["111", "112"])
 def test_found(code: str) -> None:
-    assert status.found("sefaz", code)
+    assert status.has_registrations("sefaz", code)
 
 
 @pytest.mark.parametrize("code", ["259", "261", "264"])
 def test_not_registered_is_an_answer(code: str) -> None:
-    assert not status.found("sefaz", code)
+    assert not status.has_registrations("sefaz", code)
     assert ask(an_answer(code)).inscricoes == ()
 
 
 @pytest.mark.parametrize("code", OPERATOR_CAN_MEND)
-def test_only_our_operator_can_mend_it(code: str) -> None:
+def test_codes_for_the_operator(code: str) -> None:
     error = refused(code)
     assert isinstance(error, SourceUnavailable)
     assert "CONFIGURAÇÃO" in error.detail
@@ -59,7 +59,7 @@ def test_failures(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["1111", "11", CNPJ, "١١١"])
-def test_what_is_no_code_is_not_repeated(code: str) -> None:
+def test_invalid_code_is_not_repeated(code: str) -> None:
     with pytest.raises(SourceFailed, match="cStat desconhecido") as caught:
         ask(an_answer(code))
     assert code not in caught.value.detail
@@ -70,7 +70,7 @@ def test_no_code_at_all() -> None:
         ask(an_answer(""))
 
 
-# What each code means, as the lists above have it.
+# Codes by meaning, from the lists above.
 WHOLE_TABLE = {
     **dict.fromkeys(["111", "112"], status.StatusMeaning.FOUND),
     **dict.fromkeys(["259", "261", "264"], status.StatusMeaning.NONE),
@@ -87,7 +87,7 @@ def test_the_whole_table_is_known() -> None:
     assert WHOLE_TABLE == status.MEANINGS
 
 
-# The classes of the table we were given; 265 is one of ours, since another source may do.
+# The classes of the published table; 265 is unsupported here, since another source may answer.
 CLASSES = {
     "found": status.StatusMeaning.FOUND,
     "not_found": status.StatusMeaning.NONE,

@@ -1,4 +1,4 @@
-"""What the tests of the state treasuries share: answers as they write them, nobody real."""
+"""Helpers for tests of the state treasuries: fictitious replies in their format."""
 
 from collections.abc import Mapping
 
@@ -51,9 +51,9 @@ ENTRY: Mapping[str, str] = {
 }
 
 
-def elements(said: Mapping[str, str | None]) -> str:
-    """None leaves an element out, which lets a test remove one."""
-    return "".join(f"<{name}>{text}</{name}>" for name, text in said.items() if text is not None)
+def elements(given: Mapping[str, str | None]) -> str:
+    """Write elements; a value of None omits one."""
+    return "".join(f"<{name}>{text}</{name}>" for name, text in given.items() if text is not None)
 
 
 def an_entry(
@@ -71,8 +71,8 @@ def an_answer(
     changes: Mapping[str, str | None] | None = None,
     reason: str = "Consulta cadastro com uma ocorrencia",
 ) -> str:
-    """`retConsCad`, without an envelope."""
-    said = {
+    """Return a `retConsCad`, without an envelope."""
+    result = {
         "verAplic": "SVRS202601010000",
         "cStat": code,
         "xMotivo": reason,
@@ -82,13 +82,13 @@ def an_answer(
         "cUF": "42",
     } | dict(changes or {})
     return (
-        f'<retConsCad xmlns="{NFE}" versao="2.00"><infCons>{elements(said)}{entries}</infCons>'
+        f'<retConsCad xmlns="{NFE}" versao="2.00"><infCons>{elements(result)}{entries}</infCons>'
         "</retConsCad>"
     )
 
 
 FOUND = an_answer("111", an_entry())
-# What is in it, field by field.
+# Its content, field by field.
 REGISTRATIONS = Registrations(
     documento=CNPJ,
     uf="SC",
@@ -128,20 +128,20 @@ def a_reply(inner: str | bytes, status: int = 200) -> HttpReply:
     return HttpReply(status, {}, inner if isinstance(inner, bytes) else enveloped(inner))
 
 
-def hold(conversation: Exchange[T], reply: HttpReply) -> T:
-    """A conversation of one round, to its end."""
+def run(conversation: Exchange[T], reply: HttpReply) -> T:
+    """Run a conversation of one round, and return its result."""
     next(conversation)
     try:
         conversation.send(reply)
     except StopIteration as end:
-        said: T = end.value
-        return said
-    raise AssertionError("it wants to say more")
+        result: T = end.value
+        return result
+    raise AssertionError("the conversation has more rounds")
 
 
 def ask(
     inner: str | bytes, inquiry: Inquiry | None = None, *, adapter: SefazAdapter = SEFAZ
 ) -> Registrations:
-    found = hold(adapter.converse(inquiry or an_inquiry()), a_reply(inner))
+    found = run(adapter.converse(inquiry or an_inquiry()), a_reply(inner))
     assert isinstance(found, Registrations)
     return found

@@ -18,7 +18,7 @@ from balcao.opendata.errors import OpenDataError
 from balcao.opendata.store import published
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.providers import PROVIDERS, opendata
-from balcao.providers.contract import Provider, SwitchedOn
+from balcao.providers.contract import EnabledSource, Provider
 from balcao.providers.fields import ProviderSettings
 from balcao.settings import Settings
 from balcao.sources.online import Capabilities
@@ -65,8 +65,8 @@ class Inventory:
     explain: Callable[[Exception], str | None]
 
     @cached_property
-    def _usable(self) -> tuple[Sequence[SwitchedOn], Mapping[str, str]]:
-        found: list[SwitchedOn] = []
+    def _usable(self) -> tuple[Sequence[EnabledSource], Mapping[str, str]]:
+        found: list[EnabledSource] = []
         out_of_use: dict[str, str] = {}
         for provider, own in configured.switched_on(self.settings):
             if why := own.out_of_use(self.now):
@@ -76,7 +76,7 @@ class Inventory:
         return found, out_of_use
 
     @property
-    def providers(self) -> Sequence[SwitchedOn]:
+    def providers(self) -> Sequence[EnabledSource]:
         """Sources that can be asked."""
         return self._usable[0]
 
@@ -119,7 +119,7 @@ class Inventory:
         """Return the section of `balcao.toml` that switches a source on, without its keys."""
         provider = _OWNERS[name]
         offer = next(each for each in provider.offers if each.name == name)
-        fields = provider.settings.model_fields
+        fields = provider.settings_class.model_fields
         lines = [f"{each} = {_example(fields[each])}" for each in offer.switches]
         return "\n".join([f"[{provider.name}]", *lines])
 
@@ -133,18 +133,20 @@ class Inventory:
 
     def brings_receipts(self, name: str) -> bool:
         """Return whether an enabled source of certificates can provide receipts."""
-        return self._settings_of(name).without_receipts is None
+        return self._settings_of(name).missing_receipts_notice is None
 
     def addresses(self, name: str) -> Mapping[str, str]:
         known = self._settings_of(name).addresses
         return {uf: shown_address(address) for uf, address in known.items()}
 
-    def without_receipts(self, subject: Subject) -> str | None:
+    def missing_receipts_notice(self, subject: Subject) -> str | None:
         """Return a warning if certificates would come without receipts."""
         if not OPERATIONS[subject].issues:
             return None
         on = (self._settings_of(each.name) for each in self.sources(subject) if each.is_on)
-        return next((each.without_receipts for each in on if each.without_receipts), None)
+        return next(
+            (each.missing_receipts_notice for each in on if each.missing_receipts_notice), None
+        )
 
     def _settings_of(self, name: str) -> ProviderSettings:
         own: ProviderSettings = _OWNERS[name].of(self.settings)

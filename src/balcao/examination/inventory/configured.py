@@ -7,7 +7,7 @@ from typing import Any
 from balcao.core.questions import Subject
 from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS
-from balcao.providers.contract import Provider, SwitchedOn
+from balcao.providers.contract import EnabledSource, Provider
 from balcao.settings import Settings
 
 
@@ -26,7 +26,7 @@ def ufs(settings: Settings) -> Mapping[Subject, Sequence[str]]:
 def with_settings(settings: Settings) -> Iterator[tuple[Provider, Any]]:
     """Yield every provider that has settings, with them."""
     for provider in PROVIDERS:
-        if (own := provider.of(settings)) is not None:
+        if (own := provider.settings_in(settings)) is not None:
             yield provider, own
 
 
@@ -35,7 +35,7 @@ def switched_on(settings: Settings) -> Iterator[tuple[Provider, Any]]:
     return ((provider, own) for provider, own in with_settings(settings) if own.is_on)
 
 
-def configured(settings: Settings, now: datetime) -> Sequence[SwitchedOn]:
+def configured(settings: Settings, now: datetime) -> Sequence[EnabledSource]:
     """Return every source that is switched on. Raises `ProviderUnusable`; `now` is aware."""
     return [
         source for provider, own in switched_on(settings) for source in provider.sources(own, now)

@@ -19,10 +19,10 @@ from balcao.core.errors import SourceError
 from balcao.core.questions import Inquiry, Subject
 from balcao.examination.inventory import configured
 from balcao.operations import OPERATIONS
-from balcao.providers.contract import SwitchedOn
+from balcao.providers.contract import EnabledSource
 from balcao.settings import Settings
 from balcao.sources.contract import Absent, HttpReply, HttpRequest
-from balcao.sources.online import Online
+from balcao.sources.online import AdapterSource
 from balcao.sources.replies import MISCONFIGURED
 from balcao.sources.upstream import Send, SourceCall, Upstream
 
@@ -44,7 +44,7 @@ _LETTERS_SUBJECTS: Sequence[Subject] = ("company", "suframa", "state_registratio
 class Probe:
     """One conversation with a provider, and the inquiries that its result covers."""
 
-    provider: SwitchedOn
+    provider: EnabledSource
     inquiries: tuple[Inquiry, ...]  # the first one is sent
     letters: bool = False  # ask about a company whose CNPJ has letters
 
@@ -81,7 +81,7 @@ def sample_inquiry(
 
 
 def ufs_served(
-    provider: SwitchedOn, subject: Subject, asked: Mapping[Subject, Sequence[str]]
+    provider: EnabledSource, subject: Subject, asked: Mapping[Subject, Sequence[str]]
 ) -> Sequence[str]:
     """Return the UFs of `asked` (`configured.ufs`) that the provider serves."""
     capabilities = provider.adapter.capabilities
@@ -92,7 +92,7 @@ def ufs_served(
 
 def plan(
     settings: Settings,
-    switched_on: Sequence[SwitchedOn],
+    switched_on: Sequence[EnabledSource],
     *,
     subjects: Sequence[Subject] = (),
     ufs: Sequence[str] = (),
@@ -117,7 +117,7 @@ def plan(
     return found
 
 
-def plan_letters(settings: Settings, switched_on: Sequence[SwitchedOn]) -> Sequence[Probe]:
+def plan_letters(settings: Settings, switched_on: Sequence[EnabledSource]) -> Sequence[Probe]:
     """Plan one question about a CNPJ with letters for each provider configured to accept them.
 
     It is a regular request, so the provider may charge us; no account of ours is charged.
@@ -137,7 +137,7 @@ def plan_letters(settings: Settings, switched_on: Sequence[SwitchedOn]) -> Seque
 
 
 def _inquiries(
-    provider: SwitchedOn, subject: Subject, asked: Mapping[Subject, Sequence[str]]
+    provider: EnabledSource, subject: Subject, asked: Mapping[Subject, Sequence[str]]
 ) -> Iterator[Inquiry]:
     if subject in asked:
         served = ufs_served(provider, subject, asked)
@@ -154,7 +154,7 @@ def _inquiries(
 
 
 def _draft(
-    drafts: list[tuple[str, HttpRequest, Probe]], provider: SwitchedOn, inquiry: Inquiry
+    drafts: list[tuple[str, HttpRequest, Probe]], provider: EnabledSource, inquiry: Inquiry
 ) -> None:
     conversation = provider.adapter.probe(inquiry)
     address = provider.address_for(inquiry)
@@ -206,11 +206,11 @@ async def _run_one(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Res
         observe=calls.append,
         subject=inquiry.subject,
         uf=inquiry.uf or "",
-        around=compare_clocks,
+        wrap_attempt=compare_clocks,
         tls=tls,
     )
-    source = Online(
-        provider.name, provider.adapter, lambda _: upstream, now=_now, through=provider.layer
+    source = AdapterSource(
+        provider.name, provider.adapter, lambda _: upstream, now=_now, layer=provider.layer
     )
     status: Status = "ok"
     try:
@@ -229,7 +229,7 @@ async def _run_one(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Res
     return Result(provider.name, probe.inquiries, probe.uf, status, text, seconds, apart)
 
 
-async def _ask_about_letters(source: Online, inquiry: Inquiry) -> str:
+async def _ask_about_letters(source: AdapterSource, inquiry: Inquiry) -> str:
     """Ask about an existing company whose CNPJ has letters. Raises like `ask`."""
     answer = await source.ask(inquiry)
     document = _WITH_LETTERS.punctuated

@@ -18,7 +18,7 @@ from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 from balcao.sources.replies import RegistrationList, text
 
-LIST = "lista"  # instead of a word for all UFs
+LIST = "lista"  # all UFs are listed; otherwise a keyword stands for them
 
 
 class _Registration(msgspec.Struct, rename="camel"):
@@ -39,33 +39,36 @@ class _Taxpayer(msgspec.Struct, rename="camel"):
 
 
 def states(ufs: Sequence[str], all_ufs: str) -> str:
-    """Their parameter: a list, or the word for all where there is one."""
+    """Return the value of their parameter: a list of UFs, or the keyword for all."""
     return all_ufs if all_ufs != LIST and set(ufs) == set(UFS) else ",".join(ufs)
 
 
 def none(document: str, ufs: Sequence[str]) -> Mapping[str, Registrations]:
-    """No registration in any of the UFs."""
+    """Return empty registrations for each UF."""
     return {uf: Registrations(document, uf) for uf in ufs}
 
 
 def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Registrations]:
-    """The registrations of a successful reply, by UF; every UF that was asked is there."""
-    said = replies.decode_what_can_be(source, _Taxpayer, reply.body)
-    updated_at = replies.civil(said.updated)
-    home = text(said.origin_state)
+    """Read the registrations of a successful reply, by UF, with every requested UF."""
+    data = replies.decode_lenient(source, _Taxpayer, reply.body)
+    updated_at = replies.brasilia_time(data.updated)
+    home = text(data.origin_state)
     found: dict[str, list[Registration | None]] = {uf: [] for uf in ufs}
-    for each in said.registrations:
+    for each in data.registrations:
         uf = text(each.state)
         if uf not in found:
             raise SourceFailed(f"{source}: respondeu sobre outra UF")
         if has_number(each.number):
             found[uf].append(_registration(source, each, uf, updated_at))
-    read_of = {uf: replies.known_ones(source, registrations) for uf, registrations in found.items()}
+    read_of = {
+        uf: replies.readable_registrations(source, registrations)
+        for uf, registrations in found.items()
+    }
     return {
         uf: Registrations(
-            documento=replies.plain(said.tax_id) or "",
+            documento=replies.without_punctuation(data.tax_id) or "",
             uf=uf,
-            nome=text(said.name),
+            nome=text(data.name),
             uf_principal=home if home in UFS else None,
             inscricoes=known,
             omitidas=omitted,
@@ -75,21 +78,21 @@ def read(source: str, reply: HttpReply, ufs: Sequence[str]) -> Mapping[str, Regi
 
 
 def _registration(
-    source: str, said: _Registration, uf: str, updated_at: str | None
+    source: str, data: _Registration, uf: str, updated_at: str | None
 ) -> Registration | None:
     """Return the registration; None if its situation is unknown."""
-    number = text(said.number)
+    number = text(data.number)
     if number is None:
         raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")
-    if said.enabled is None:
+    if data.enabled is None:
         return None
-    status, kind = said.status or Item(), said.type or Item()
+    status, kind = data.status or Item(), data.type or Item()
     return Registration(
         inscricao_estadual=number,
         uf=uf,
-        ativa=said.enabled,
+        ativa=data.enabled,
         tipo_ie=type_text(kind.text, kind.id),
         situacao_pj=situation_text(status.text, status.id),
-        data_status=replies.day(said.status_date),
+        data_status=replies.day(data.status_date),
         updated_at=updated_at,
     )

@@ -1,4 +1,4 @@
-"""An office, `/office/{taxId}`, as a company of the registry (`cnpja.md` section 4)."""
+"""Reader of an office, `/office/{taxId}`, a company of the registry (`cnpja.md` section 4)."""
 
 import msgspec
 
@@ -31,7 +31,7 @@ class _Member(msgspec.Struct):
 
 
 class _Company(msgspec.Struct):
-    """The company of an office. `id` is not read: an integer cannot hold a root with letters."""
+    """The company of an office. `id` is ignored: an integer cannot hold a root with letters."""
 
     name: str | None = None
     jurisdiction: str | None = None
@@ -58,57 +58,56 @@ class _Office(msgspec.Struct, rename="camel"):
 
 
 def read(source: str, reply: HttpReply) -> Company:
-    """The company of a successful reply."""
-    said = replies.decode_what_can_be(source, _Office, reply.body)
-    company, address = said.company, said.address or CnpjaAddress()
+    """Read the company of a successful reply."""
+    data = replies.decode_lenient(source, _Office, reply.body)
+    company, address = data.company, data.address or CnpjaAddress()
     return Company(
-        cnpj=replies.plain(said.tax_id) or "",
-        identificador_matriz_filial={True: "MATRIZ", False: "FILIAL", None: None}[said.head],
-        data_de_abertura=replies.day(said.founded),
+        cnpj=replies.without_punctuation(data.tax_id) or "",
+        identificador_matriz_filial={True: "MATRIZ", False: "FILIAL", None: None}[data.head],
+        data_de_abertura=replies.day(data.founded),
         nome_empresarial=text(company.name),
-        nome_fantasia=text(said.alias),
-        atividade_economica_principal=_coded(said.main_activity, 7),
+        nome_fantasia=text(data.alias),
+        atividade_economica_principal=_coded(data.main_activity, 7),
         atividades_economicas_secundarias=tuple(
             activity
-            for item in said.side_activities or ()
+            for item in data.side_activities or ()
             if (activity := _coded(item, 7)) is not None
         ),
         natureza_juridica=_coded(company.nature, 4),
-        # Where the type of their street ends and its name begins ("AVENIDA DAS NACOES", "RUA B",
-        # "PRACA") is not for us to guess.
+        # not separable from the name of the street ("AVENIDA DAS NACOES", "RUA B", "PRACA")
         tipo_logradouro=None,
         logradouro=text(address.street),
         numero=text(address.number),
         complemento=text(address.details),
         bairro=text(address.district),
         municipio=text(address.city),
-        cep=replies.plain(address.zip),
+        cep=replies.without_punctuation(address.zip),
         uf=text(address.state),
-        endereco_eletronico=text(said.emails[0].address) if said.emails else None,
+        endereco_eletronico=text(data.emails[0].address) if data.emails else None,
         telefone=replies.telephone(
-            *((phone.area or "") + (phone.number or "") for phone in said.phones or ())
+            *((phone.area or "") + (phone.number or "") for phone in data.phones or ())
         ),
         ente_federativo_responsavel=text(company.jurisdiction),
-        situacao_cadastral=_known(STATUS_TEXTS, said.status),
-        data_da_situacao_cadastral=replies.day(said.status_date),
-        situacao_especial=text(said.special.text) if said.special else None,
-        data_da_situacao_especial=replies.day(said.special_date),
+        situacao_cadastral=_known(STATUS_TEXTS, data.status),
+        data_da_situacao_cadastral=replies.day(data.status_date),
+        situacao_especial=text(data.special.text) if data.special else None,
+        data_da_situacao_especial=replies.day(data.special_date),
         porte=_known(SIZE_TEXTS, company.size),
         socios=tuple(_partner(member) for member in company.members or ()),
     )
 
 
-def _partner(said: _Member) -> Partner:
-    agent = said.agent.person if said.agent else _Person()
+def _partner(data: _Member) -> Partner:
+    agent = data.agent.person if data.agent else _Person()
     return Partner(
-        nome=text(said.person.name),
-        cpf_cnpj_socio=replies.plain(said.person.tax_id),
-        qualificacao_socio=text(said.role.text) if said.role else None,
-        pais=text(said.person.country.name) if said.person.country else None,
-        documento_representante_legal=replies.plain(agent.tax_id),
+        nome=text(data.person.name),
+        cpf_cnpj_socio=replies.without_punctuation(data.person.tax_id),
+        qualificacao_socio=text(data.role.text) if data.role else None,
+        pais=text(data.person.country.name) if data.person.country else None,
+        documento_representante_legal=replies.without_punctuation(agent.tax_id),
         nome_representante_legal=text(agent.name),
-        faixa_etaria=_AGE_BANDS.get(text(said.person.age) or ""),
-        data_entrada_sociedade=replies.entry_day(said.since),
+        faixa_etaria=_AGE_BANDS.get(text(data.person.age) or ""),
+        data_entrada_sociedade=replies.entry_day(data.since),
     )
 
 

@@ -1,4 +1,4 @@
-"""What several of CNPJá's answers have in common (`cnpja.md` sections 3 and 4)."""
+"""Types that several of CNPJá's replies share (`cnpja.md` sections 3 and 4)."""
 
 import msgspec
 
@@ -13,7 +13,7 @@ class Item(msgspec.Struct):
 
 
 class Country(msgspec.Struct):
-    """A country by its name; their number for it is not read."""
+    """A country by its name; their number is ignored."""
 
     name: str | None = None
 

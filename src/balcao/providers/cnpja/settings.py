@@ -26,7 +26,6 @@ class CnpjaSettings(ProviderSettings):
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """At the simulator."""
         return cls(url=f"{base}/cnpja", key=SecretStr("sandbox"), accepts_alphanumeric=True)
 
 

@@ -1,7 +1,7 @@
-"""The free-trade-zone registry, `/suframa` (`cnpja.md` section 3).
+"""Reader of the free-trade-zone registry, `/suframa` (`cnpja.md` section 3).
 
-Their document calls every field required, yet real answers omit some or send null. What makes
-up the registration itself must be there; the rest is absent where it is not said.
+The documentation calls every field required, but real replies omit some or send null. Only the
+fields that make up the registration itself are required here.
 """
 
 import msgspec
@@ -31,7 +31,7 @@ class _Activity(msgspec.Struct):
 
 
 class _Incentive(msgspec.Struct):
-    """Whole or not at all: without one of its fields nobody can tell what was granted."""
+    """An incentive. All fields are required: without one, what was granted is unclear."""
 
     tribute: str
     benefit: str
@@ -64,77 +64,77 @@ class _Zone(msgspec.Struct, rename="camel"):
 
 
 def read(source: str, reply: HttpReply) -> ZoneRecord:
-    """The record of a successful reply."""
-    said = replies.decode_what_can_be(source, _Zone, reply.body)
-    updated = replies.instant(said.updated)
+    """Read the record of a successful reply."""
+    data = replies.decode_lenient(source, _Zone, reply.body)
+    updated = replies.instant(data.updated)
     return ZoneRecord(
-        cnpj=replies.plain(said.tax_id) or "",
-        inscricao=text(said.number) or "",
-        nome=text(said.name) or "",
-        matriz=said.head,
-        aprovado=said.approved,
-        status=_status(source, said.status),
-        # Handed on as they write it, if it is an instant.
-        atualizado_em=text(said.updated) if updated and updated.tzinfo else None,
-        desde=replies.day(said.since),
-        data_aprovacao=replies.day(said.approval_date),
-        natureza_juridica=_numbered(said.nature),
-        endereco=_address(said.address),
-        telefones=_phones(said.phones),
-        emails=_emails(said.emails),
-        atividade_principal=None if said.main_activity is None else _activity(said.main_activity),
+        cnpj=replies.without_punctuation(data.tax_id) or "",
+        inscricao=text(data.number) or "",
+        nome=text(data.name) or "",
+        matriz=data.head,
+        aprovado=data.approved,
+        status=_status(source, data.status),
+        # passed on unchanged, if it is an aware date-time
+        atualizado_em=text(data.updated) if updated and updated.tzinfo else None,
+        desde=replies.day(data.since),
+        data_aprovacao=replies.day(data.approval_date),
+        natureza_juridica=_numbered(data.nature),
+        endereco=_address(data.address),
+        telefones=_phones(data.phones),
+        emails=_emails(data.emails),
+        atividade_principal=None if data.main_activity is None else _activity(data.main_activity),
         atividades_secundarias=(
             None
-            if said.side_activities is None
-            else tuple(_activity(each) for each in said.side_activities)
+            if data.side_activities is None
+            else tuple(_activity(each) for each in data.side_activities)
         ),
         incentivos=(
-            None if said.incentives is None else tuple(_incentive(each) for each in said.incentives)
+            None if data.incentives is None else tuple(_incentive(each) for each in data.incentives)
         ),
     )
 
 
-def _status(source: str, said: _Status) -> NumberedText:
-    description = STATUS_TEXTS.get(said.id) or text(said.text)
+def _status(source: str, data: _Status) -> NumberedText:
+    description = STATUS_TEXTS.get(data.id) or text(data.text)
     if description is None:
         raise SourceFailed(f"{source}: resposta incompleta, situação sem descrição")
-    return NumberedText(said.id, description)
+    return NumberedText(data.id, description)
 
 
-def _numbered(said: Item | None) -> NumberedText | None:
-    if said is None or said.id is None or (description := text(said.text)) is None:
+def _numbered(data: Item | None) -> NumberedText | None:
+    if data is None or data.id is None or (description := text(data.text)) is None:
         return None
-    return NumberedText(said.id, description)
+    return NumberedText(data.id, description)
 
 
-def _address(said: CnpjaAddress | None) -> ZoneAddress | None:
-    if said is None:
+def _address(data: CnpjaAddress | None) -> ZoneAddress | None:
+    if data is None:
         return None
-    country = text(said.country.name) if said.country else None
+    country = text(data.country.name) if data.country else None
     address = ZoneAddress(
-        codigo_municipio=said.municipality,
-        logradouro=text(said.street),
-        numero=text(said.number),
-        bairro=text(said.district),
-        cidade=text(said.city),
-        estado=text(said.state),
-        cep=replies.plain(said.zip),
+        codigo_municipio=data.municipality,
+        logradouro=text(data.street),
+        numero=text(data.number),
+        bairro=text(data.district),
+        cidade=text(data.city),
+        estado=text(data.state),
+        cep=replies.without_punctuation(data.zip),
         pais=None if country is None else ZoneCountry(country),
     )
     return None if address == ZoneAddress() else address
 
 
-def _phones(said: list[CnpjaPhone] | None) -> tuple[ZonePhone, ...] | None:
-    if said is None:
+def _phones(data: list[CnpjaPhone] | None) -> tuple[ZonePhone, ...] | None:
+    if data is None:
         return None
-    pairs = ((text(phone.area), text(phone.number)) for phone in said)
+    pairs = ((text(phone.area), text(phone.number)) for phone in data)
     return tuple(ZonePhone(area or "", number) for area, number in pairs if number is not None)
 
 
-def _emails(said: list[Email] | None) -> tuple[ZoneEmail, ...] | None:
-    if said is None:
+def _emails(data: list[Email] | None) -> tuple[ZoneEmail, ...] | None:
+    if data is None:
         return None
-    pairs = ((text(email.address), text(email.domain)) for email in said)
+    pairs = ((text(email.address), text(email.domain)) for email in data)
     return tuple(
         ZoneEmail(address, domain or address.rpartition("@")[2])
         for address, domain in pairs
@@ -142,14 +142,14 @@ def _emails(said: list[Email] | None) -> tuple[ZoneEmail, ...] | None:
     )
 
 
-def _activity(said: _Activity) -> ZoneActivity:
-    return ZoneActivity(said.id, said.performed, text(said.text) or "")
+def _activity(data: _Activity) -> ZoneActivity:
+    return ZoneActivity(data.id, data.performed, text(data.text) or "")
 
 
-def _incentive(said: _Incentive) -> Incentive:
+def _incentive(data: _Incentive) -> Incentive:
     return Incentive(
-        fundamento_legal=text(said.basis) or "",
-        beneficio=text(said.benefit) or "",
-        finalidade=text(said.purpose) or "",
-        tributo=text(said.tribute) or "",
+        fundamento_legal=text(data.basis) or "",
+        beneficio=text(data.benefit) or "",
+        finalidade=text(data.purpose) or "",
+        tributo=text(data.tribute) or "",
     )

@@ -1,4 +1,4 @@
-"""Infosimples: automated consultations of the states' own pages, and of the federal one."""
+"""Infosimples: a service that queries the web pages of the states and of the federal revenue."""
 
 from balcao.providers.contract import Offer, Provider
 

@@ -1,15 +1,21 @@
-"""What Infosimples is asked (`infosimples.md`)."""
+"""Adapter of Infosimples (`infosimples.md`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from balcao.core.questions import Inquiry
-from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.contract import EnabledSource, fixed_address
 from balcao.providers.infosimples import envelope, federal, registrations, state
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.settings import InfosimplesSettings
-from balcao.sources.contract import Certified, Conversation, Exchange, HttpReply, HttpRequest
+from balcao.sources.contract import (
+    Conversation,
+    Exchange,
+    HttpReply,
+    HttpRequest,
+    Issuance,
+)
 from balcao.sources.online import Capabilities
 
 _WITHOUT_RECEIPT = {"ignore_site_receipt": "1"}
@@ -18,7 +24,7 @@ _WITH_RECEIPT = {"ignore_site_receipt": "0"}
 
 @dataclass(frozen=True, slots=True)
 class InfosimplesAdapter:
-    """One token's services. Every consultation that reaches the origin may be charged."""
+    """The services of one token. Every query that reaches the origin may be charged."""
 
     token: str = field(repr=False)
     ufs: frozenset[str] | None = None  # of registrations; None: all
@@ -26,11 +32,11 @@ class InfosimplesAdapter:
     name: str = "infosimples"
     certificate_ufs: frozenset[str] | None = None  # of state certificates; None: all
 
-    conclusive_absence = False  # "no data" is an empty answer here, never an absence
+    conclusive_absence = False  # "no data" is an empty answer, never an absence
 
     @property
     def capabilities(self) -> Capabilities:
-        """The states' own pages know addresses, but no types."""
+        # the states' pages have addresses, but no types
         return Capabilities(
             frozenset(
                 {
@@ -48,42 +54,39 @@ class InfosimplesAdapter:
         )
 
     def converse(self, inquiry: Inquiry) -> Conversation:
-        """One request, one answer."""
-        asked = registrations.parameters(inquiry) | _WITHOUT_RECEIPT
-        reply = yield self._request(registrations.SERVICE, asked)
+        parameters = registrations.parameters(inquiry) | _WITHOUT_RECEIPT
+        reply = yield self._request(registrations.SERVICE, parameters)
         return registrations.read(self.name, reply, inquiry)
 
-    def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
-        """One request, one answer, whatever it is: it may have issued a certificate."""
+    def certify(self, inquiry: Inquiry) -> Exchange[Issuance]:
+        # one request only: it may have issued a certificate
         if inquiry.subject == "federal_certificate":
-            asked = federal.parameters(inquiry) | _WITH_RECEIPT
-            reply = yield self._request(federal.SERVICE, asked)
+            parameters = federal.parameters(inquiry) | _WITH_RECEIPT
+            reply = yield self._request(federal.SERVICE, parameters)
             return federal.read(self.name, reply, inquiry)
-        asked = state.parameters(inquiry) | _WITH_RECEIPT
-        reply = yield self._request(state.SERVICE, asked)
+        parameters = state.parameters(inquiry) | _WITH_RECEIPT
+        reply = yield self._request(state.SERVICE, parameters)
         return state.read(self.name, reply, inquiry)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
-        """A request that they refuse free of charge, and only if they know token and service.
+        """Send a request that is refused free of charge, after token and service were checked.
 
-        It names no document, so that even who overlooks the impossible time limit finds nothing
-        to look up.
+        It has an invalid time limit, and no document, so that there is nothing to look up.
         """
         match inquiry.subject:
             case "federal_certificate":
-                service, asked = federal.SERVICE, {"preferencia_emissao": "2via"}
+                service, parameters = federal.SERVICE, {"preferencia_emissao": "2via"}
             case "state_certificate":
-                service, asked = state.SERVICE, {"uf": inquiry.uf or "SP"}
+                service, parameters = state.SERVICE, {"uf": inquiry.uf or "SP"}
             case _:
-                service, asked = registrations.SERVICE, {"uf": inquiry.uf or "SP"}
-        reply = yield self._request(service, asked | _WITHOUT_RECEIPT, timeout="sonda")
-        said = envelope.read(self.name, reply)
-        if said.meaning in (CodeMeaning.MISTAKE, CodeMeaning.FOUND, CodeMeaning.NOTHING):
+                service, parameters = registrations.SERVICE, {"uf": inquiry.uf or "SP"}
+        reply = yield self._request(service, parameters | _WITHOUT_RECEIPT, timeout="sonda")
+        result = envelope.read(self.name, reply)
+        if result.meaning in (CodeMeaning.MISTAKE, CodeMeaning.FOUND, CodeMeaning.NOTHING):
             return "respondeu"
-        raise envelope.refusal(self.name, said)
+        raise envelope.error_for(self.name, result)
 
     def cost_micros(self, reply: HttpReply) -> int:
-        """Return the price of a reply, from its header."""
         return envelope.cost_micros(reply)
 
     def _request(
@@ -92,8 +95,8 @@ class InfosimplesAdapter:
         return envelope.request(service, {"token": self.token} | parameters, timeout=timeout)
 
 
-def sources(settings: InfosimplesSettings, now: datetime) -> Sequence[SwitchedOn]:
-    """The one source."""
+def sources(settings: InfosimplesSettings, now: datetime) -> Sequence[EnabledSource]:
+    """Return the source."""
     ufs, certificate_ufs = settings.ufs, settings.certificate_ufs
     adapter = InfosimplesAdapter(
         settings.token.get_secret_value(),
@@ -101,4 +104,4 @@ def sources(settings: InfosimplesSettings, now: datetime) -> Sequence[SwitchedOn
         certificate_ufs=None if certificate_ufs is None else frozenset(certificate_ufs),
         accepts_alphanumeric=settings.accepts_alphanumeric,
     )
-    return (SwitchedOn("infosimples", adapter, always(settings.url)),)
+    return (EnabledSource("infosimples", adapter, fixed_address(settings.url)),)

@@ -1,6 +1,6 @@
-"""The provider's result codes and what each means for us (`infosimples.md` section 3).
+"""The provider's result codes and their meaning for us (`infosimples.md` section 3).
 
-The texts are ours: theirs, and above all `errors[]`, may name the document.
+The texts are ours: the provider's, above all `errors[]`, may contain the document.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from balcao.sources.replies import RETRY_SECONDS
 
 
 class CodeMeaning(StrEnum):
-    """What follows from a code."""
+    """The meaning of a code."""
 
     FOUND = "found"
     NOTHING = "nothing"  # the origin was asked and has nothing: an answer
-    MISCONFIGURED = "misconfigured"  # only the operator can mend it
-    UNAVAILABLE = "unavailable"  # nobody answers at the moment
+    MISCONFIGURED = "misconfigured"  # only the operator can fix it
+    UNAVAILABLE = "unavailable"  # temporarily down
     FAILED = "failed"  # it was asked, and failed or refuses to answer this
     MISTAKE = "mistake"  # our request was wrong; the origin was not asked
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One code: what follows, and a sentence for the operator."""
+    """A code's meaning, and its text for the operator."""
 
     meaning: CodeMeaning
     text: str
@@ -58,6 +58,6 @@ CODES: Mapping[int, Code] = {
     619: Code(CodeMeaning.FAILED, "parâmetro alterado na origem"),
     620: Code(CodeMeaning.FAILED, "erro permanente da origem"),
     621: Code(CodeMeaning.FAILED, "comprovante não gerado"),
-    # The same query too often within a minute: it was not taken, and later it will be.
+    # the same query too often within a minute: it was not processed
     622: Code(CodeMeaning.UNAVAILABLE, "consulta repetida demais", 300),
 }

@@ -1,4 +1,4 @@
-"""The provider's envelope: the result is in its `code`, whatever the HTTP status says."""
+"""The provider's envelope: its `code` is the result, not the HTTP status."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from balcao.sources.replies import RegistrationList
 
 T = TypeVar("T")
 
-# What no result depends on is read only where it is as short as it should be.
-_ASIDE_BYTES_MAX = 16_000
+# Parts that no result depends on are decoded only up to this size.
+_PART_BYTES_MAX = 16_000
 _ELAPSED_MS_MAX = 3_600_000
 
-# What is left of our own limit for their answer to arrive; and the longest that clients allow them.
+# Time reserved for their reply to arrive, out of our own limit; and their longest time limit.
 REPLY_SECONDS = 2
 TIMEOUT_SECONDS_MAX = 600
 
@@ -37,37 +37,37 @@ class _Header(msgspec.Struct):
     parameters: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Headed(msgspec.Struct, kw_only=True):
-    """The header of every answer, with or without a result."""
+class _WithHeader(msgspec.Struct, kw_only=True):
+    """The header of every reply, with or without a result."""
 
     header: msgspec.Raw = msgspec.Raw(b"null")
 
     @property
     def billable(self) -> bool | None:
-        """Whether the provider charges for it; None where it does not say."""
-        said = _any(self._header.billable)
-        return said if isinstance(said, bool) else None
+        """Whether the provider charges for the reply; None if not stated."""
+        decoded = _decode(self._header.billable)
+        return decoded if isinstance(decoded, bool) else None
 
     @property
     def cost_micros(self) -> int:
         """Return the price in millionths of a real; 0 if the header has none."""
         if self.billable is False:
             return 0
-        return _micros(_any(self._header.price))
+        return _micros(_decode(self._header.price))
 
     @property
     def elapsed_ms(self) -> int:
-        """How long they took; 0 where they do not say."""
-        elapsed = _any(self._header.elapsed_time_in_milliseconds)
+        """The provider's time for the query; 0 if not stated."""
+        elapsed = _decode(self._header.elapsed_time_in_milliseconds)
         return elapsed if isinstance(elapsed, int) and 0 < elapsed <= _ELAPSED_MS_MAX else 0
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """What they were asked, as they heard it."""
-        said = _any(self._header.parameters)
-        if not isinstance(said, dict):
+        """The parameters of the query, as the provider repeats them."""
+        decoded = _decode(self._header.parameters)
+        if not isinstance(decoded, dict):
             return {}
-        return {name: value for name, value in said.items() if isinstance(value, str)}
+        return {name: value for name, value in decoded.items() if isinstance(value, str)}
 
     @property
     def _header(self) -> _Header:
@@ -77,8 +77,8 @@ class _Headed(msgspec.Struct, kw_only=True):
             return _Header()
 
 
-class Envelope(_Headed):
-    """The envelope of every result. `Raw`: fields that no result depends on may have any form."""
+class Envelope(_WithHeader):
+    """The envelope of every result. Fields of type `Raw`, which are optional, may have any form."""
 
     code: int
     data: RegistrationList[msgspec.Raw] | None = None
@@ -92,7 +92,7 @@ class Envelope(_Headed):
 
     @property
     def reasons(self) -> str | None:
-        """`errors[]` as one text. It may name the document: for the caller, never for the log."""
+        """`errors[]` as one text. It may contain the document: for the caller, not for the log."""
         return replies.text(" ".join(_texts(self.errors)))
 
     @property
@@ -104,10 +104,10 @@ class Envelope(_Headed):
 def request(
     service: str, parameters: Mapping[str, str], *, timeout: str | None = None
 ) -> HttpRequest:
-    """A consultation. The token travels in the body: addresses end up in logs.
+    """Build a query, as a form, which the provider prefers to JSON.
 
-    It is a form, which they prefer to JSON. They may spend what is left of our own time, unless
-    `timeout` has another word for it.
+    The token is in the body, since addresses end up in logs. The provider's time limit is what is
+    left of ours, unless `timeout` is given.
     """
 
     def body(seconds_left: int) -> bytes:
@@ -123,31 +123,31 @@ def request(
 
 
 def read(source: str, reply: HttpReply) -> Envelope:
-    """The envelope of a reply. Raises what the HTTP status means where there is none."""
+    """Read the envelope of a reply. Without one, raises the error for the HTTP status."""
     if reply.status == 200:
         return replies.decode(source, Envelope, reply.body)
     try:
         envelope = replies.parse(Envelope, reply.body)
     except msgspec.DecodeError:
-        raise replies.refusal(source, reply) from None
-    if envelope.meaning in (None, CodeMeaning.FOUND):  # an HTTP error does not bring a result
-        raise replies.refusal(source, reply)
+        raise replies.error_for_status(source, reply) from None
+    if envelope.meaning in (None, CodeMeaning.FOUND):  # an HTTP error has no result
+        raise replies.error_for_status(source, reply)
     return envelope
 
 
 def results(source: str, envelope: Envelope, kind: type[T]) -> Sequence[T]:
-    """The data of a result; at least one object."""
+    """Decode the data of a result, at least one object."""
     if not envelope.data:
         raise SourceFailed(f"{source}: resposta incompleta, sem dados")
-    return [replies.decode_what_can_be(source, kind, bytes(raw)) for raw in envelope.data]
+    return [replies.decode_lenient(source, kind, bytes(raw)) for raw in envelope.data]
 
 
-def refusal(source: str, envelope: Envelope) -> SourceError:
-    """What a code that brings no result means: an error to raise."""
+def error_for(source: str, envelope: Envelope) -> SourceError:
+    """Return the error for a code without a result."""
     charged = "; cobrada pelo fornecedor" if envelope.billable else ""
     known = CODES.get(envelope.code)
     if known is None:
-        # A number as long as a document is none of their codes, and is not repeated.
+        # a longer number could be a document, so it is not repeated
         number = f" {envelope.code}" if 0 <= envelope.code <= 999 else ""
         return SourceFailed(f"{source}: código desconhecido{number}{charged}")
     detail = f"{known.text}, código {envelope.code}{charged}"
@@ -162,10 +162,9 @@ def refusal(source: str, envelope: Envelope) -> SourceError:
             return SourceFailed(f"{source}: {detail}")
 
 
-def issuing_refusal(source: str, envelope: Envelope) -> SourceError:
-    """The same of an issuance: where the origin was reached or they charge, it may have begun, and
-    nobody else may be asked."""
-    error = refusal(source, envelope)
+def issuance_error(source: str, envelope: Envelope) -> SourceError:
+    """Return the error for the code of an issuance: `SourceFailed` if it may have begun."""
+    error = error_for(source, envelope)
     reached = envelope.billable is True or envelope.code in _ERRORS_OF_THE_ORIGIN
     if reached and isinstance(error, SourceUnavailable):
         return SourceFailed(error.detail)
@@ -173,17 +172,17 @@ def issuing_refusal(source: str, envelope: Envelope) -> SourceError:
 
 
 def cost_micros(reply: HttpReply) -> int:
-    """Return what a reply costs us, in millionths of a real; 0 where it does not say."""
+    """Return the price of a reply, in millionths of a real; 0 if not stated."""
     try:
-        return replies.parse(_Headed, reply.body).cost_micros
+        return replies.parse(_WithHeader, reply.body).cost_micros
     except msgspec.DecodeError:
         return 0
 
 
 def outage(source: str, envelope: Envelope, reason: Reason) -> SourceError:
-    """Return the error of an answer whose reason is about the portal: no result of anybody's.
+    """Return the error of a reply with a reason about the portal, not the taxpayer.
 
-    Where they charge, or the portal is at work on it, it may have begun: nobody else may be asked.
+    `SourceFailed` if the provider charges or the portal is processing: issuance may have begun.
     """
     charged = "; cobrada pelo fornecedor" if envelope.billable else ""
     detail = f"{source}: a origem pede para tentar mais tarde, código {envelope.code}{charged}"
@@ -192,21 +191,21 @@ def outage(source: str, envelope: Envelope, reason: Reason) -> SourceError:
     return SourceUnavailable(detail, replies.RETRY_SECONDS)
 
 
-def _any(raw: msgspec.Raw) -> Any:
-    """What stands there. Raises `msgspec.DecodeError` where it is longer than anybody's."""
+def _decode(raw: msgspec.Raw) -> Any:
+    """Decode a part of a reply. Raises `msgspec.DecodeError` if it is too long."""
     body = bytes(raw)
-    if len(body) > _ASIDE_BYTES_MAX:
+    if len(body) > _PART_BYTES_MAX:
         raise msgspec.DecodeError("Too long")
     return replies.parse(object, body)
 
 
 def _micros(price: object) -> int:
-    """A price in reais as they write it, `"0.24"`; 0 for what is none."""
+    """Convert a price in reais, such as `"0.24"`; 0 for anything else."""
     if not isinstance(price, str) or not _PRICE.fullmatch(price):
         return 0
     return round(Decimal(price) * 1_000_000)
 
 
 def _texts(raw: msgspec.Raw) -> Sequence[str]:
-    said = _any(raw)
-    return [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+    decoded = _decode(raw)
+    return [each for each in decoded if isinstance(each, str)] if isinstance(decoded, list) else []

@@ -1,7 +1,7 @@
-"""The federal joint certificate (`infosimples.md` section 4).
+"""Reader of the federal joint certificate (`infosimples.md` section 4).
 
-What must never happen: that somebody else's certificate, an expired one or none at all passes for
-a good one. So a type that is claimed and not borne out, or claimed both ways, is a failure.
+A certificate of another taxpayer, an expired one or none at all must never pass for a good one. So
+a reply that contradicts its certificate type is a failure.
 """
 
 import re
@@ -20,14 +20,14 @@ from balcao.core.questions import Inquiry
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
-from balcao.providers.infosimples.values import Flag, first, flag, stated
-from balcao.sources.contract import Certified, HttpReply
+from balcao.providers.infosimples.values import Flag, first, flag, nonempty
+from balcao.sources.contract import HttpReply, Issuance
 
 SERVICE = "receita-federal/pgfn"
 
-# The origin was asked and gives no certificate: a result, though no proof of debts. 620 is one only
-# where its reason is final: others that are known (an order under way, a login that needs a second
-# step) are no verdict about the taxpayer.
+# Codes for which the origin refuses a certificate: a result, though no proof of debts. 620 is one
+# only if its reason is final: other known reasons (an order in process, a login with a second step)
+# are not about the taxpayer.
 _IMPOSSIBLE: Mapping[int, str] = {
     611: "A fonte não pôde emitir a certidão pela internet.",
     612: "A fonte não tem dados para emitir a certidão.",
@@ -42,7 +42,7 @@ _FINAL_REASONS: Mapping[int, frozenset[Reason]] = {
 _VALID_UNTIL = re.compile(r"VALIDA PRORROGADA ATE (\d{2}) (\d{2}) (\d{4})")
 
 
-class _Said(msgspec.Struct):
+class _Data(msgspec.Struct):
     """One certificate. Dates are `dd/mm/yyyy`, empty ones `""` or null."""
 
     certidao: str | None = None
@@ -72,86 +72,86 @@ class _Said(msgspec.Struct):
 
 
 def parameters(inquiry: Inquiry) -> dict[str, str]:
-    """The document; a new issuance only where one was asked for."""
+    """Return the query's parameters; a new issuance only if the inquiry asks for one."""
     preference = {"preferencia_emissao": "nova" if inquiry.reissue else "2via"}
     if isinstance(inquiry.document, Cnpj):
         return {"cnpj": inquiry.document.text} | preference
-    assert inquiry.birth is not None, "a CPF is asked about with its birth date"
+    assert inquiry.birth is not None, "an inquiry about a CPF has a birth date"
     return {"cpf": inquiry.document.text, "birthdate": inquiry.birth} | preference
 
 
-def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
-    """Return the certificate of a reply.
+def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Issuance:
+    """Read the certificate of a reply.
 
-    Raises `DataRefused` where the birth date is wrong, and `NewIssueRefused` where a new issuance
-    is refused: a certificate may be in force, so only the second copy tells what there is.
+    Raises `DataRefused` if the birth date is wrong, and `NewIssueRefused` if a new issuance is
+    refused: a certificate may be in force, which only a request for its second copy can find.
     """
-    said = envelope.read(source, reply)
-    if said.meaning is CodeMeaning.FOUND:
-        return _found(source, said, inquiry)
-    reason = certificate_words.reason_of(said.reasons)
-    if inquiry.reissue and _refuses_another(said, reason):
-        raise NewIssueRefused(envelope.issuing_refusal(source, said).detail)
-    if _is_final(said, reason, inquiry):
-        message = said.reasons or _IMPOSSIBLE[said.code]
-        return Certified(_impossible(said, inquiry, message), said.receipt)
-    raise _refusal(source, said, reason, inquiry)
+    result = envelope.read(source, reply)
+    if result.meaning is CodeMeaning.FOUND:
+        return _found(source, result, inquiry)
+    reason = certificate_words.reason_of(result.reasons)
+    if inquiry.reissue and _refuses_new_issuance(result, reason):
+        raise NewIssueRefused(envelope.issuance_error(source, result).detail)
+    if _is_final(result, reason, inquiry):
+        message = result.reasons or _IMPOSSIBLE[result.code]
+        return Issuance(_impossible(result, inquiry, message), result.receipt)
+    raise _error_for(source, result, reason, inquiry)
 
 
-def _refuses_another(said: Envelope, reason: Reason) -> bool:
-    """Whether a new issuance is refused for a reason that a second copy may not have."""
+def _refuses_new_issuance(result: Envelope, reason: Reason) -> bool:
+    """Return whether a new issuance is refused while a second copy may be available."""
     if reason is Reason.INAPT or reason.is_of_the_portal:
         return False
-    if said.code == _PERMANENT:
-        return certificate_words.is_in_force_already(said.reasons)
-    return said.code in _IMPOSSIBLE
+    if result.code == _PERMANENT:
+        return certificate_words.is_in_force_already(result.reasons)
+    return result.code in _IMPOSSIBLE
 
 
-def _is_final(said: Envelope, reason: Reason, inquiry: Inquiry) -> bool:
-    """Whether it says for good that there is no certificate."""
-    if said.code == _DATA_REFUSED and not isinstance(inquiry.document, Cnpj):
-        return reason is Reason.INAPT  # else it is about the birth date
-    if said.code in _IMPOSSIBLE:
+def _is_final(result: Envelope, reason: Reason, inquiry: Inquiry) -> bool:
+    """Return whether the reply is a final refusal to issue a certificate."""
+    if result.code == _DATA_REFUSED and not isinstance(inquiry.document, Cnpj):
+        return reason is Reason.INAPT  # other reasons are about the birth date
+    if result.code in _IMPOSSIBLE:
         return not reason.is_of_the_portal
-    return reason in _FINAL_REASONS.get(said.code, ())
+    return reason in _FINAL_REASONS.get(result.code, ())
 
 
-def _refusal(source: str, said: Envelope, reason: Reason, inquiry: Inquiry) -> SourceError:
-    if said.code in _IMPOSSIBLE:
-        return envelope.outage(source, said, reason)
-    refused = envelope.issuing_refusal(source, said)
-    if said.code == _DATA_REFUSED and not isinstance(inquiry.document, Cnpj):
-        return DataRefused(refused.detail)  # of a CNPJ there is no birth date to correct
+def _error_for(source: str, result: Envelope, reason: Reason, inquiry: Inquiry) -> SourceError:
+    if result.code in _IMPOSSIBLE:
+        return envelope.outage(source, result, reason)
+    refused = envelope.issuance_error(source, result)
+    if result.code == _DATA_REFUSED and not isinstance(inquiry.document, Cnpj):
+        return DataRefused(refused.detail)  # only a CPF has a birth date to correct
     return refused
 
 
-def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
-    said = envelope.results(source, envelope_, _Said)[0]
-    code = stated(said.certidao_codigo)
-    if not (stated(said.certidao) or stated(said.tipo) or code):
+def _found(source: str, result: Envelope, inquiry: Inquiry) -> Issuance:
+    data = envelope.results(source, result, _Data)[0]
+    code = nonempty(data.certidao_codigo)
+    if not (nonempty(data.certidao) or nonempty(data.tipo) or code):
         raise SourceFailed(f"{source}: resposta incompleta, sem título, tipo e código")
-    cnpjs, cpfs = (said.normalizado_cnpj, said.cnpj), (said.normalizado_cpf, said.cpf)
+    cnpjs, cpfs = (data.normalizado_cnpj, data.cnpj), (data.normalizado_cpf, data.cpf)
     if first(*cnpjs, *cpfs) is None:
         raise SourceFailed(f"{source}: resposta incompleta, sem documento")
-    document = values.document(envelope_, inquiry.document, cnpjs, cpfs)
-    receipt = stated(said.site_receipt) or envelope_.receipt
-    message = first(said.mensagem, said.descricao) or envelope_.reasons
-    kind = certificate_words.kind(said.tipo, said.certidao)
-    issued, debts = flag(said.conseguiu_emitir_certidao_negativa), _debts(said)
-    # `cnpj_situacao` has been seen with the certificate's words, and may be the company's.
-    status = _status(stated(said.situacao) or _of_certificate(said.cnpj_situacao))
-    issued_on = values.day(said.emissao_data)
-    validity = values.validity(source, first(said.validade_data, said.validade), issued_on)
+    document = values.document(result, inquiry.document, cnpjs, cpfs)
+    receipt = nonempty(data.site_receipt) or result.receipt
+    message = first(data.mensagem, data.descricao) or result.reasons
+    kind = certificate_words.kind(data.tipo, data.certidao)
+    issued, debts = flag(data.conseguiu_emitir_certidao_negativa), _debts(data)
+    # `cnpj_situacao` may have the certificate's status or the company's
+    status = _status(nonempty(data.situacao) or _of_certificate(data.cnpj_situacao))
+    issued_on = values.day(data.emissao_data)
+    validity = values.validity(source, first(data.validade_data, data.validade), issued_on)
     if kind in ("CND", "CPEND"):
-        in_title = certificate_words.kind(said.certidao)
+        in_title = certificate_words.kind(data.certidao)
         if code is None and validity is None:
-            # The title of the page, and no certificate below it.
+            # only the title of the page, without a certificate
             if issued is not False:
                 raise SourceFailed(f"{source}: resposta incompleta, sem código e validade")
             if (reason := certificate_words.reason_of(message)).is_of_the_portal:
-                raise envelope.outage(source, envelope_, reason)
-            nothing = _impossible(envelope_, inquiry, message)
-            return Certified(msgspec.structs.replace(nothing, document=document), receipt)
+                raise envelope.outage(source, result, reason)
+            nothing = _impossible(result, inquiry, message)
+            return Issuance(msgspec.structs.replace(nothing, document=document), receipt)
         denied = certificate_words.is_denied((status,), (message,), identified=True)
         indebted = kind == "CND" and True in debts
         if in_title == "CPD" or (kind, in_title) == ("CND", "CPEND") or denied or indebted:
@@ -160,73 +160,73 @@ def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
     certificate = FederalCertificate(
         document=document,
         kind=kind,
-        kind_text=None if kind else first(said.tipo, said.certidao) or "",
-        title=stated(said.certidao) or "",
+        kind_text=None if kind else first(data.tipo, data.certidao) or "",
+        title=nonempty(data.certidao) or "",
         code=code,
-        name=first(said.razao_social, said.nome) or "",
+        name=first(data.razao_social, data.nome) or "",
         status=status,
         issued_on=issued_on,
         validity=validity,
-        extended_validity=_extended(source, said, status, issued_on),
-        queried_at=_queried_at(said),
+        extended_validity=_extended(source, data, status, issued_on),
+        queried_at=_queried_at(data),
         issued=good if issued is None else issued,
         rfb_debts=debts[0],
         pgfn_debts=debts[1],
         message=None if good else message,
-        verification_code=stated(said.consulta_comprovante) or "",
-        provider_code=envelope_.code,
-        provider_billable=bool(envelope_.billable),
-        provider_elapsed_ms=envelope_.elapsed_ms,
+        verification_code=nonempty(data.consulta_comprovante) or "",
+        provider_code=result.code,
+        provider_billable=bool(result.billable),
+        provider_elapsed_ms=result.elapsed_ms,
     )
-    _must_be_in_order(source, certificate)
-    return Certified(certificate, receipt)
+    _check_dates(source, certificate)
+    return Issuance(certificate, receipt)
 
 
-def _impossible(said: Envelope, inquiry: Inquiry, message: str | None) -> FederalCertificate:
-    """Nothing was issued, and nobody says why in a way that could be relied upon."""
+def _impossible(result: Envelope, inquiry: Inquiry, message: str | None) -> FederalCertificate:
+    """Return the result of a refused issuance, without a reliable reason."""
     return FederalCertificate(
-        document=values.document(said, inquiry.document, (), ()),
+        document=values.document(result, inquiry.document, (), ()),
         message=message,
-        provider_code=said.code,
-        provider_billable=bool(said.billable),
-        provider_elapsed_ms=said.elapsed_ms,
+        provider_code=result.code,
+        provider_billable=bool(result.billable),
+        provider_elapsed_ms=result.elapsed_ms,
     )
 
 
-def _of_certificate(said: str | None) -> str | None:
-    return said if words(said).startswith("VALIDA") else None
+def _of_certificate(given: str | None) -> str | None:
+    return given if words(given).startswith("VALIDA") else None
 
 
-def _status(said: str | None) -> str:
-    """In the spelling of contract 8, or the source's own words."""
-    plain = words(said)
+def _status(given: str | None) -> str:
+    """Return the status in the spelling of contract 8, or as the source writes it."""
+    plain = words(given)
     if plain == "VALIDA":
         return "Válida"
     if until := _VALID_UNTIL.fullmatch(plain):
         return f"Válida Prorrogada até {'/'.join(until.groups())}"
-    return said or ""
+    return given or ""
 
 
-def _extended(source: str, said: _Said, status: str, issued_on: str | None) -> str | None:
-    """The extension has a field, and stands in the status, too."""
+def _extended(source: str, data: _Data, status: str, issued_on: str | None) -> str | None:
+    """Return the extended validity, from its field or from the status."""
     until = _VALID_UNTIL.fullmatch(words(status))
     in_status = "/".join(until.groups()) if until else None
-    return values.validity(source, first(said.validade_prorrogada, in_status), issued_on)
+    return values.validity(source, first(data.validade_prorrogada, in_status), issued_on)
 
 
-def _debts(said: _Said) -> tuple[bool | None, bool | None]:
+def _debts(data: _Data) -> tuple[bool | None, bool | None]:
     """Return whether there are debts at the federal revenue and at the Treasury's attorneys."""
-    return flag(said.debitos_rfb), flag(said.debitos_pgfn)
+    return flag(data.debitos_rfb), flag(data.debitos_pgfn)
 
 
-def _queried_at(said: _Said) -> str | None:
-    """With the offset that Brasília had at that time."""
-    at = values.moment_if_valid(first(said.normalizado_consulta_datahora, said.consulta_datahora))
+def _queried_at(data: _Data) -> str | None:
+    """Return the time of the query, with the offset of Brasília at that time."""
+    at = values.moment_if_valid(first(data.normalizado_consulta_datahora, data.consulta_datahora))
     return at and datetime.fromisoformat(at).replace(tzinfo=BRASILIA).isoformat()
 
 
-def _must_be_in_order(source: str, said: FederalCertificate) -> None:
-    """No certificate ends before it begins."""
-    ends = [day for day in (said.validity, said.extended_validity) if day is not None]
-    if said.issued_on is not None and any(day < said.issued_on for day in ends):
+def _check_dates(source: str, certificate: FederalCertificate) -> None:
+    """Raise `SourceFailed` if the certificate expires before it was issued."""
+    ends = [day for day in (certificate.validity, certificate.extended_validity) if day is not None]
+    if certificate.issued_on is not None and any(day < certificate.issued_on for day in ends):
         raise SourceFailed(f"{source}: validade anterior à emissão")

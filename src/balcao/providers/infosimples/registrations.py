@@ -1,7 +1,7 @@
-"""State registrations by the unified SINTEGRA consultation (`infosimples.md` section 6).
+"""Reader of state registrations from the unified SINTEGRA query (`infosimples.md` section 6).
 
-Which fields are filled varies by UF; the registration's own UF is the one that was asked. It
-knows addresses (without IBGE code), but neither the type nor the situation of the national base.
+The fields vary by UF; a registration's own UF is the requested one. Replies have addresses
+(without IBGE code), but neither the type nor the situation of the national base.
 """
 
 import re
@@ -23,15 +23,14 @@ from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
-from balcao.providers.infosimples.values import stated
+from balcao.providers.infosimples.values import nonempty
 from balcao.sources import replies
 from balcao.sources.contract import HttpReply
 
 SERVICE = "sintegra/unificada"
 
-# Every UF words it as it likes. Only what is known for certain is read: a company that is taken
-# for active, or for inactive, by mistake is worse than no answer. The first words count, in so far
-# as what follows does not take them back: "ATIVO - DESDE 05/2003".
+# Each UF has its own wording. Only known texts are accepted: a wrong situation is worse than no
+# answer. The first words count, unless what follows contradicts them: "ATIVO - DESDE 05/2003".
 _ACTIVE_TEXTS = (
     "HABILITADO", "HABILITADA", "ATIVO", "ATIVA",
     "HABILITADO ATIVO", "HABILITADA ATIVA", "ATIVO HABILITADO", "ATIVA HABILITADA",
@@ -50,12 +49,12 @@ _TAKES_ACTIVE_BACK = re.compile(
 )
 _TAKES_INACTIVE_BACK = re.compile(r"\b(?:NAO|EX|REATIV|REABILIT|REVOG|RESTABEL|ATIV|HABILIT)")
 
-# Codes by which the origin also refuses a document that it does not have.
+# Codes that the origin also uses for an unknown document.
 _PERHAPS_NOT_REGISTERED = (608, 611)
 
 
 class _Taxpayer(msgspec.Struct):
-    """One registration, with its owner's name and document once more."""
+    """One registration, with its holder's name and document."""
 
     inscricao_estadual: str
     situacao_cadastral: str | None = None
@@ -78,23 +77,23 @@ class _Taxpayer(msgspec.Struct):
 
 
 def parameters(inquiry: Inquiry) -> dict[str, str]:
-    """The document in one UF."""
+    """Return the query's parameters: UF and document."""
     kind = "cnpj" if isinstance(inquiry.document, Cnpj) else "cpf"
     return {"uf": uf_of(inquiry), kind: inquiry.document.text}
 
 
 def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Registrations:
-    """The registrations of a reply; none is an answer too."""
-    asked, uf = inquiry.document.text, uf_of(inquiry)
-    said = envelope.read(source, reply)
-    if _is_none(source, said):
-        return Registrations(asked, uf, com_endereco=True)
-    if said.meaning is not CodeMeaning.FOUND:
-        raise envelope.refusal(source, said)
-    taxpayers = envelope.results(source, said, _Taxpayer)
+    """Read the registrations of a reply, possibly none."""
+    requested, uf = inquiry.document.text, uf_of(inquiry)
+    result = envelope.read(source, reply)
+    if _is_none(source, result):
+        return Registrations(requested, uf, com_endereco=True)
+    if result.meaning is not CodeMeaning.FOUND:
+        raise envelope.error_for(source, result)
+    taxpayers = envelope.results(source, result, _Taxpayer)
     documents = [_document(each, inquiry) for each in taxpayers]
-    names = (stated(each.razao_social) or stated(each.nome) for each in taxpayers)
-    known, omitted = replies.known_ones(
+    names = (nonempty(each.razao_social) or nonempty(each.nome) for each in taxpayers)
+    known, omitted = replies.readable_registrations(
         source,
         [
             _registration(source, each, uf)
@@ -103,8 +102,8 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Registrations:
         ],
     )
     return Registrations(
-        # If one of them is somebody else's, that is the document to be seen.
-        documento=next((each for each in documents if each != asked), asked),
+        # any other document, so that the check of the record fails
+        documento=next((each for each in documents if each != requested), requested),
         uf=uf,
         nome=next((name for name in names if name is not None), None),
         com_endereco=True,
@@ -113,66 +112,66 @@ def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Registrations:
     )
 
 
-def _is_none(source: str, said: Envelope) -> bool:
-    """Whether the document has no registration. Raises where the portal was down instead."""
-    if said.meaning is not CodeMeaning.NOTHING and said.code not in _PERHAPS_NOT_REGISTERED:
+def _is_none(source: str, result: Envelope) -> bool:
+    """Return whether the document has no registration. Raises if the portal was down instead."""
+    if result.meaning is not CodeMeaning.NOTHING and result.code not in _PERHAPS_NOT_REGISTERED:
         return False
-    reason = reason_of(said.reasons)
+    reason = reason_of(result.reasons)
     if reason in (Reason.LATER, Reason.UNDER_WAY):
-        raise envelope.outage(source, said, Reason.LATER)
-    return said.meaning is CodeMeaning.NOTHING or reason is Reason.NOT_REGISTERED
+        raise envelope.outage(source, result, Reason.LATER)
+    return result.meaning is CodeMeaning.NOTHING or reason is Reason.NOT_REGISTERED
 
 
-def _document(said: _Taxpayer, inquiry: Inquiry) -> str:
-    """Whose registration it is. A producer may have a CNPJ and a CPF: the kind asked for first."""
-    cnpjs, cpfs = (said.normalizado_cnpj, said.cnpj), (said.normalizado_cpf, said.cpf)
+def _document(data: _Taxpayer, inquiry: Inquiry) -> str:
+    """Return the holder's document. A producer may have a CNPJ and a CPF: prefer the asked kind."""
+    cnpjs, cpfs = (data.normalizado_cnpj, data.cnpj), (data.normalizado_cpf, data.cpf)
     if isinstance(inquiry.document, Cnpj):
-        candidates = (*cnpjs, said.cnpj_cpf, *cpfs)
+        candidates = (*cnpjs, data.cnpj_cpf, *cpfs)
     else:
-        candidates = (*cpfs, said.cnpj_cpf, *cnpjs)
-    documents = (replies.plain(each) for each in candidates)
+        candidates = (*cpfs, data.cnpj_cpf, *cnpjs)
+    documents = (replies.without_punctuation(each) for each in candidates)
     return next((each for each in documents if each is not None), "")
 
 
-def _registration(source: str, said: _Taxpayer, uf: str) -> Registration | None:
+def _registration(source: str, data: _Taxpayer, uf: str) -> Registration | None:
     """Return the registration; None if its situation is unknown."""
-    number = replies.plain(said.inscricao_estadual)
+    number = replies.without_punctuation(data.inscricao_estadual)
     if number is None:
         raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")
-    active = _is_active(said.situacao_cadastral)
+    active = _is_active(data.situacao_cadastral)
     if active is None:
         return None
     return Registration(
         inscricao_estadual=number,
         uf=uf,
         ativa=active,
-        data_status=values.day(said.situacao_cadastral_data),
-        updated_at=values.moment_if_valid(said.consulta_datahora),
-        endereco=_address(said),
+        data_status=values.day(data.situacao_cadastral_data),
+        updated_at=values.moment_if_valid(data.consulta_datahora),
+        endereco=_address(data),
     )
 
 
 def _is_active(situation: str | None) -> bool | None:
-    """Read the longest known beginning; None if there is none, or the rest contradicts it."""
-    said = words(situation).split()
-    for count in range(len(said), 0, -1):
-        active = _SITUATIONS.get(" ".join(said[:count]))
+    """Return the situation by its longest known prefix; None without one or if contradicted."""
+    situation_words = words(situation).split()
+    for count in range(len(situation_words), 0, -1):
+        active = _SITUATIONS.get(" ".join(situation_words[:count]))
         if active is not None:
-            rest = " ".join(said[count:])
+            rest = " ".join(situation_words[count:])
             back = _TAKES_ACTIVE_BACK if active else _TAKES_INACTIVE_BACK
             return None if back.search(rest) else active
     return None
 
 
-def _address(said: _Taxpayer) -> RegisteredAddress | None:
+def _address(data: _Taxpayer) -> RegisteredAddress | None:
     address = RegisteredAddress(
-        logradouro=stated(said.endereco_logradouro) or "",
-        numero=stated(said.endereco_numero) or "",
-        complemento=stated(said.endereco_complemento),
-        bairro=stated(said.endereco_bairro) or "",
-        municipio=stated(said.endereco_municipio) or "",
-        uf=stated(said.endereco_uf) or "",
-        cep=replies.plain(stated(said.endereco_cep)) or "",
+        logradouro=nonempty(data.endereco_logradouro) or "",
+        numero=nonempty(data.endereco_numero) or "",
+        complemento=nonempty(data.endereco_complemento),
+        bairro=nonempty(data.endereco_bairro) or "",
+        municipio=nonempty(data.endereco_municipio) or "",
+        uf=nonempty(data.endereco_uf) or "",
+        cep=replies.without_punctuation(nonempty(data.endereco_cep)) or "",
     )
     return None if address == RegisteredAddress() else address
 

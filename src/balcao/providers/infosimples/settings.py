@@ -31,20 +31,17 @@ class InfosimplesSettings(ProviderSettings):
     )
 
     @property
-    def origins_of_receipts(self) -> tuple[str, ...]:
-        """Those that the operator named."""
+    def allowed_receipt_origins(self) -> tuple[str, ...]:
         return self.receipt_origins
 
     @property
-    def without_receipts(self) -> str | None:
-        """They are not fetched from just anywhere."""
+    def missing_receipts_notice(self) -> str | None:
         if self.receipt_origins:
             return None
         return "infosimples vem sem comprovantes: falta BALCAO_INFOSIMPLES__RECEIPT_ORIGINS"
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """At the simulator."""
         return cls(
             url=f"{base}/infosimples",
             token=SecretStr("sandbox"),

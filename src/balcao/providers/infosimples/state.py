@@ -1,8 +1,8 @@
-"""State certificates by the unified service of all treasuries (`infosimples.md` section 5).
+"""Reader of state certificates of the unified service (`infosimples.md` section 5).
 
-The unified service is known to fill five fields: `certidao_codigo`, the flag of success,
-`emissao_data`, `validade_data` and `mensagem`. Others are the pages' own: every one is optional,
-and has several names.
+The service is known to fill five fields: `certidao_codigo`, the flag of success, `emissao_data`,
+`validade_data` and `mensagem`. Others come from the treasuries' pages: all are optional, and have
+several names.
 """
 
 import msgspec
@@ -18,22 +18,22 @@ from balcao.providers.contract import uf_of
 from balcao.providers.infosimples import envelope, values
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.envelope import Envelope
-from balcao.providers.infosimples.values import Flag, first, flag, stated
-from balcao.sources.contract import Certified, HttpReply
+from balcao.providers.infosimples.values import Flag, first, flag, nonempty
+from balcao.sources.contract import HttpReply, Issuance
 
 SERVICE = "sefaz/certidao-debitos"
 
-# Treasuries refuse a certificate this way, too; the reason is in `errors[]`.
+# Codes with which treasuries refuse a certificate, too; the reason is in `errors[]`.
 _REFUSED_WITHOUT_DATA = (611, 612)
-# What other reasons may stand for: not without one that is about the taxpayer.
+# Codes that are a refusal only with one of these reasons, which are about the taxpayer.
 _REFUSED_WITH_REASON = {
     608: (Reason.NOT_REGISTERED, Reason.INAPT),
     620: (Reason.NOT_REGISTERED, Reason.INAPT, Reason.TAXPAYER),
 }
 
 
-class _Said(msgspec.Struct):
-    """One certificate, by all the names its parts have been seen under."""
+class _Data(msgspec.Struct):
+    """One certificate, with all names that its fields have had."""
 
     certidao: str | None = None
     certidao_codigo: str | None = None
@@ -62,99 +62,99 @@ class _Said(msgspec.Struct):
 
 
 def parameters(inquiry: Inquiry) -> dict[str, str]:
-    """The document in one UF; a new issuance only where one was asked for."""
+    """Return the query's parameters; a new issuance only if the inquiry asks for one."""
     kind = "cnpj" if isinstance(inquiry.document, Cnpj) else "cpf"
     preference = {"preferencia_emissao": "nova"} if inquiry.reissue else {}
     return {"uf": uf_of(inquiry), kind: inquiry.document.text} | preference
 
 
-def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Certified:
-    """What a reply says of the taxpayer; a certificate that is refused is a result, too."""
-    said = envelope.read(source, reply)
-    if said.meaning is CodeMeaning.FOUND:
-        return _found(source, said, inquiry)
-    reason = certificate_words.reason_of(said.reasons)
-    refuses = said.code in _REFUSED_WITHOUT_DATA and not reason.is_of_the_portal
-    if refuses or reason in _REFUSED_WITH_REASON.get(said.code, ()):
+def read(source: str, reply: HttpReply, inquiry: Inquiry) -> Issuance:
+    """Read the certificate of a reply; a refused one is a result, too."""
+    result = envelope.read(source, reply)
+    if result.meaning is CodeMeaning.FOUND:
+        return _found(source, result, inquiry)
+    reason = certificate_words.reason_of(result.reasons)
+    refuses = result.code in _REFUSED_WITHOUT_DATA and not reason.is_of_the_portal
+    if refuses or reason in _REFUSED_WITH_REASON.get(result.code, ()):
         refused = StateCertificate(
-            document=values.document(said, inquiry.document, (), ()),
-            uf=_uf_of(said, None, inquiry),
+            document=values.document(result, inquiry.document, (), ()),
+            uf=_uf_of(result, None, inquiry),
             issued=False,
-            message=said.reasons,
+            message=result.reasons,
         )
-        return Certified(refused, said.receipt)
-    if said.code in _REFUSED_WITHOUT_DATA:
-        raise envelope.outage(source, said, reason)
-    raise envelope.issuing_refusal(source, said)
+        return Issuance(refused, result.receipt)
+    if result.code in _REFUSED_WITHOUT_DATA:
+        raise envelope.outage(source, result, reason)
+    raise envelope.issuance_error(source, result)
 
 
-def _found(source: str, envelope_: Envelope, inquiry: Inquiry) -> Certified:
-    said = envelope.results(source, envelope_, _Said)[0]
-    code = first(said.certidao_codigo, said.codigo_autenticidade, said.codigo)
-    number = first(said.numero, said.numero_controle, said.certidao_codigo)
-    receipt = stated(said.site_receipt) or envelope_.receipt
-    issued_on = values.day(said.emissao_data)
-    validity, unreadable = _validity(source, said, issued_on)
+def _found(source: str, result: Envelope, inquiry: Inquiry) -> Issuance:
+    data = envelope.results(source, result, _Data)[0]
+    code = first(data.certidao_codigo, data.codigo_autenticidade, data.codigo)
+    number = first(data.numero, data.numero_controle, data.certidao_codigo)
+    receipt = nonempty(data.site_receipt) or result.receipt
+    issued_on = values.day(data.emissao_data)
+    validity, unreadable = _validity(source, data, issued_on)
     negative, issued = _verdict(
-        source, said, coded=bool(code or number), dated=validity is not None
+        source, data, coded=bool(code or number), dated=validity is not None
     )
     certificate = StateCertificate(
         document=values.document(
-            envelope_,
+            result,
             inquiry.document,
-            (said.normalizado_cnpj, said.cnpj),
-            (said.normalizado_cpf, said.cpf),
+            (data.normalizado_cnpj, data.cnpj),
+            (data.normalizado_cpf, data.cpf),
         ),
-        uf=_uf_of(envelope_, said.uf, inquiry),
+        uf=_uf_of(result, data.uf, inquiry),
         negative=negative,
         issued=issued,
         code=code,
         number=number,
-        fiscal_message=stated(said.certidao_mensagem),
-        message=stated(said.mensagem) or envelope_.reasons,
-        queried_at=values.moment_if_valid(first(said.consulta_datahora, said.datahora)),
+        fiscal_message=nonempty(data.certidao_mensagem),
+        message=nonempty(data.mensagem) or result.reasons,
+        queried_at=values.moment_if_valid(first(data.consulta_datahora, data.datahora)),
         validity=validity,
     )
     if certificate.good and unreadable is not None:
         raise unreadable
     if validity is not None and issued_on is not None and validity < issued_on:
         raise SourceFailed(f"{source}: validade anterior à emissão")
-    return Certified(certificate, receipt)
+    return Issuance(certificate, receipt)
 
 
 def _validity(
-    source: str, said: _Said, issued_on: str | None
+    source: str, data: _Data, issued_on: str | None
 ) -> tuple[str | None, SourceFailed | None]:
-    """The last day, and the error where it cannot be read: only a good certificate needs one."""
-    raw = first(said.validade_data, said.validade, said.data_validade)
+    """Return the last day, or an error to raise later: only a good certificate needs the day."""
+    raw = first(data.validade_data, data.validade, data.data_validade)
     try:
         return values.validity(source, raw, issued_on), None
     except SourceFailed as error:
         return None, error.with_traceback(None)
 
 
-def _verdict(source: str, said: _Said, *, coded: bool, dated: bool) -> tuple[bool | None, bool]:
-    """Whether it is negative, and whether it was issued: by the flags, else by its type.
+def _verdict(source: str, data: _Data, *, coded: bool, dated: bool) -> tuple[bool | None, bool]:
+    """Return whether the certificate is negative, and whether it was issued.
 
-    Type and title come before the free text. `coded`: there is something by which a certificate
-    can be told from none; `dated`: and the day on which it ends.
+    The flags decide, then type and title, then the free text. `coded`: it has a code or number;
+    `dated`: it has a validity.
     """
-    headlines, prose = (said.tipo, said.certidao), (said.certidao_mensagem, said.mensagem)
-    kind = _kind(said, coded=coded)
-    negative = flag(said.certidao_negativa)
-    issued = flag(said.conseguiu_emitir_certidao_negativa)
+    headlines, prose = (data.tipo, data.certidao), (data.certidao_mensagem, data.mensagem)
+    kind = _kind(data, coded=coded)
+    negative = flag(data.certidao_negativa)
+    issued = flag(data.conseguiu_emitir_certidao_negativa)
     denied = certificate_words.is_denied(headlines, prose, identified=coded or dated)
     if negative is None and issued is None and kind is None:
         raise SourceFailed(f"{source}: resposta incompleta, sem resultado")
     if kind == "CPEND" and coded and dated and not denied and not _refused(prose):
-        # The flags are about a negative certificate; this one has its effects.
+        # the flags are about a negative certificate; a CPEND has the same effects
         return negative or None, True
     positive = kind != "CPEND" and (
         any(certificate_words.kind(text) == "CPD" for text in headlines)
-        or certificate_words.says_positive(said.certidao_mensagem)
-        or certificate_words.kind_in_prose(said.mensagem) == "CPD"
+        or certificate_words.says_positive(data.certidao_mensagem)
+        or certificate_words.kind_in_prose(data.mensagem) == "CPD"
         or any(map(certificate_words.claims_debts, (*headlines, *prose)))
-        or flag(said.consta_debito) is True
+        or flag(data.consta_debito) is True
     )
     if negative is None:
         negative = False if positive else {"CND": True}.get(kind or "")
@@ -167,18 +167,18 @@ def _verdict(source: str, said: _Said, *, coded: bool, dated: bool) -> tuple[boo
     return negative, issued
 
 
-def _kind(said: _Said, *, coded: bool) -> CertificateType | None:
-    """The type by type and title; of what has a code and neither, by its free text."""
-    if first(said.tipo, said.certidao) is not None or not coded:
-        return certificate_words.kind(said.tipo, said.certidao)
-    return certificate_words.kind_in_prose(said.certidao_mensagem, said.mensagem)
+def _kind(data: _Data, *, coded: bool) -> CertificateType | None:
+    """Return the type from type and title; with a code and neither, from the free text."""
+    if first(data.tipo, data.certidao) is not None or not coded:
+        return certificate_words.kind(data.tipo, data.certidao)
+    return certificate_words.kind_in_prose(data.certidao_mensagem, data.mensagem)
 
 
 def _refused(prose: tuple[str | None, ...]) -> bool:
     return any(map(certificate_words.refuses, prose))
 
 
-def _uf_of(envelope_: Envelope, said: str | None, inquiry: Inquiry) -> str:
-    """The UF of an answer; wherever another one is named, that one."""
-    named = (words(each) for each in (said, envelope_.parameters.get("uf")))
+def _uf_of(result: Envelope, given: str | None, inquiry: Inquiry) -> str:
+    """Return the UF of a reply: any that differs from the inquiry's, else the inquiry's."""
+    named = (words(each) for each in (given, result.parameters.get("uf")))
     return next((each for each in named if each in UFS and each != inquiry.uf), uf_of(inquiry))

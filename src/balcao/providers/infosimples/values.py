@@ -1,4 +1,4 @@
-"""Texts, dates and flags as the provider copies them from the origins' pages."""
+"""Parsers of texts, dates and flags that the provider copies from the origins' pages."""
 
 import calendar
 import datetime
@@ -14,7 +14,7 @@ from balcao.sources.replies import text
 
 _MOMENT = "%d/%m/%Y %H:%M:%S"
 
-# A day in ISO form or as `dd/mm/yyyy`; what follows may be a time of day.
+# A day in ISO format or `dd/mm/yyyy`; a time of day may follow.
 _DAY = re.compile(
     r"(?<![0-9])(?:(\d{4})-(\d{2})-(\d{2})|(\d{2})[/-](\d{2})[/-](\d{4}))(?![0-9])", re.ASCII
 )
@@ -30,44 +30,44 @@ Texts: TypeAlias = tuple[str | None, ...]
 Flag: TypeAlias = bool | int | str | None
 
 
-def stated(raw: str | None) -> str | None:
-    """A text; nothing where there is nothing, which the pages also write as asterisks."""
-    said = text(raw)
-    return None if said is None or not said.strip("*") else said
+def nonempty(raw: str | None) -> str | None:
+    """Return a clean text; None if it is empty or asterisks, as some pages write."""
+    value = text(raw)
+    return None if value is None or not value.strip("*") else value
 
 
 def first(*raws: str | None) -> str | None:
-    """The first text that is there, of several fields for the same thing."""
-    return next((said for raw in raws if (said := stated(raw)) is not None), None)
+    """Return the first text that is not empty, of several fields with the same meaning."""
+    return next((value for raw in raws if (value := nonempty(raw)) is not None), None)
 
 
 def flag(raw: Flag) -> bool | None:
-    """Return a truth value, also where it is written in words; None for anything else."""
+    """Return a Boolean, also from words; None for anything else."""
     return raw if isinstance(raw, bool) else _FLAGS.get(words(None if raw is None else str(raw)))
 
 
 def day(raw: str | None) -> str | None:
-    """`YYYY-MM-DD` of a text that begins with a day, in either form; None for anything else."""
-    found = _DAY.match(stated(raw) or "")
+    """Return `YYYY-MM-DD` of a text that begins with a day, in either format, or None."""
+    found = _DAY.match(nonempty(raw) or "")
     return None if found is None else _iso(found)
 
 
 def validity(source: str, raw: str | None, issued_on: str | None) -> str | None:
-    """Return the last day of a certificate, `YYYY-MM-DD`; None where none can be known.
+    """Return the last day of a certificate, `YYYY-MM-DD`; None if there is none.
 
-    Some treasuries write it in words: a day is looked for in them, else a period that begins on
-    the day of issue. What is not in words must be a day: a validity that cannot be read may be
-    over, and must not pass for none. Raises `SourceFailed`.
+    Some treasuries write a sentence: it is searched for a day, or for a period from the day of
+    issue. Anything else must be a day: an unreadable validity may be over, and must not pass for
+    none. Raises `SourceFailed`.
     """
-    said = stated(raw)
-    if said is None or not said.strip("0/-:T "):  # 00/00/0000
+    value = nonempty(raw)
+    if value is None or not value.strip("0/-:T "):  # 00/00/0000
         return None
-    if (found := day(said)) is not None:
+    if (found := day(value)) is not None:
         return found
-    if _LETTER.search(said) is None or _DAY.match(said) is not None or denies(said):
+    if _LETTER.search(value) is None or _DAY.match(value) is not None or denies(value):
         raise SourceFailed(f"{source}: validade em outra forma")
-    plain = words(said)
-    days = [each for match in _DAY.finditer(said) if (each := _iso(match)) is not None]
+    plain = words(value)
+    days = [each for match in _DAY.finditer(value) if (each := _iso(match)) is not None]
     if days and "ATE" in plain.split():
         return max(days)
     if (period := _PERIOD.search(plain)) is not None:
@@ -76,37 +76,37 @@ def validity(source: str, raw: str | None, issued_on: str | None) -> str | None:
 
 
 def moment_if_valid(raw: str | None) -> str | None:
-    """`YYYY-MM-DD HH:mm:ss` of `dd/mm/yyyy HH:MM:SS`: both are Brasília's civil time.
+    """Convert `dd/mm/yyyy HH:MM:SS` to `YYYY-MM-DD HH:mm:ss`, both in Brasília's civil time.
 
-    None for anything else: nothing is lost over the time at which it was looked for.
+    None for anything else: the time of a query is optional.
     """
-    said = stated(raw)
-    if said is None:
+    value = nonempty(raw)
+    if value is None:
         return None
     try:
-        at = datetime.datetime.strptime(said, _MOMENT)  # noqa: DTZ007 - civil time in, and out
+        at = datetime.datetime.strptime(value, _MOMENT)  # noqa: DTZ007 - civil time in, and out
     except ValueError:
         return None
     return at.isoformat(" ", "seconds")
 
 
-def document(said: Envelope, asked: Cnpj | Cpf, cnpjs: Texts, cpfs: Texts) -> str:
-    """Whom an answer is about; wherever anybody else is named, it is about them.
+def document(reply: Envelope, requested: Cnpj | Cpf, cnpjs: Texts, cpfs: Texts) -> str:
+    """Return the document of a reply: any that differs from the inquiry's, else the inquiry's.
 
-    They repeat the document they were asked. Where nothing names any, the one that was asked.
+    Fields of the reply and the repeated parameter are compared.
     """
-    if isinstance(asked, Cnpj):
-        named, heard, same = _plain(*cnpjs) or _plain(*cpfs), "cnpj", asked.root
+    if isinstance(requested, Cnpj):
+        named, parameter, expected_prefix = _plain(*cnpjs) or _plain(*cpfs), "cnpj", requested.root
     else:
-        named, heard, same = _plain(*cpfs) or _plain(*cnpjs), "cpf", asked.text
-    named += _plain(said.parameters.get(heard))
-    strangers = (each for each in named if not each.startswith(same))
-    others = (each for each in named if each not in (asked.text, same))  # establishments
-    return next(strangers, None) or next(others, None) or asked.text
+        named, parameter, expected_prefix = _plain(*cpfs) or _plain(*cnpjs), "cpf", requested.text
+    named += _plain(reply.parameters.get(parameter))
+    other_holders = (each for each in named if not each.startswith(expected_prefix))
+    other_establishments = (each for each in named if each not in (requested.text, expected_prefix))
+    return next(other_holders, None) or next(other_establishments, None) or requested.text
 
 
 def _plain(*raws: str | None) -> list[str]:
-    return [plain for raw in raws if (plain := replies.plain(raw)) is not None]
+    return [plain for raw in raws if (plain := replies.without_punctuation(raw)) is not None]
 
 
 def _iso(found: re.Match[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Minha Receita, and BrasilAPI, which answers in the same form: the open data as a service."""
+"""Minha Receita, and BrasilAPI, which has the same format: the open data as a service."""
 
 from balcao.providers.contract import Offer, Provider
 

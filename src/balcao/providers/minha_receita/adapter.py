@@ -1,8 +1,8 @@
-"""Company registry, by Minha Receita or by BrasilAPI, which hands its answers on.
+"""Adapter of Minha Receita, and of BrasilAPI, which forwards its answers.
 
-`public-cnpj-apis.md` sections 1 and 2. Both rest on the monthly open data: partners' CPF are
-masked, and the data are as old as `/updated` says, which Minha Receita alone has. They say 404 when
-their database fails, too, so a known company is asked for before one is believed (ADR 0024).
+`public-cnpj-apis.md` sections 1 and 2. Both serve the monthly open data: partners' CPF are masked.
+Minha Receita alone has the date of the data, at `/updated`. Both also reply 404 when their database
+fails, so a 404 is confirmed by asking for a known company (ADR 0024).
 """
 
 import time
@@ -26,20 +26,20 @@ from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.core.routing import UNCONFIRMED_RETRY_SECONDS
 from balcao.core.text import TextTooLong
-from balcao.providers.contract import SwitchedOn, always
+from balcao.providers.contract import EnabledSource, fixed_address
 from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
-from balcao.sources.remembering import Remembering
 from balcao.sources.replies import PartnerList, ShortList, text
+from balcao.sources.reply_cache import ReplyCache
 
 PATHS = {"minha_receita": "/{}", "brasilapi": "/api/cnpj/v1/{}"}
 
-# When the data were extracted; the same for every company (`remembering.py`).
+# The extraction date, the same for every company (cached by `reply_cache.py`).
 UPDATED = "/updated"
 
-PUBLIC_COMPANY = "33683111000280"  # SERPRO, of the Union: in every registry there is
+PUBLIC_COMPANY = "33683111000280"  # SERPRO, a federal company: in every registry
 
 
 class _Activity(msgspec.Struct):
@@ -99,54 +99,56 @@ class _Company(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class MinhaReceitaAdapter:
-    """One of the two services that speak this form."""
+    """The adapter of both services."""
 
     name: str = "minha_receita"
     flavour: Literal["minha_receita", "brasilapi"] = "minha_receita"
 
-    conclusive_absence = True  # it is made sure of
-    capabilities = Capabilities(subjects=frozenset({"company"}), alphanumeric=True, of_a_copy=True)
+    conclusive_absence = True  # confirmed by asking for a known company
+    capabilities = Capabilities(
+        subjects=frozenset({"company"}), alphanumeric=True, from_dated_copy=True
+    )
 
     def converse(self, inquiry: Inquiry) -> Conversation:
-        """The day of the data, the company, and at a 404 the known one."""
-        # The day first: data swapped in between are newer than we say, not older.
+        """Ask for the date of the data, the company, and after a 404 the known company."""
+        # date first: if the data change in between, they are newer than stated, not older
         day = yield from self._day_of_data()
-        reply = yield self._about(inquiry.document.text)
+        reply = yield self._company_request(inquiry.document.text)
         match reply.status:
             case 200:
                 return self._read(reply, day)
             case 404:
-                yield from self._must_find_the_known()
+                yield from self._confirm_absence()
                 return None
             case _:
-                raise replies.refusal(self.name, reply)
+                raise replies.error_for_status(self.name, reply)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
-        """A public company; they are free of charge, and `/healthz` would say nothing of the data.
+        """Ask for a public company, free of charge; `/healthz` does not check the data.
 
-        BrasilAPI keeps answers for a day, so a good one there may be yesterday's.
+        BrasilAPI caches answers for a day, so a good one may be yesterday's.
         """
-        yield from self._known_company()
+        yield from self._check_known_company()
         return "respondeu"
 
-    def _known_company(self) -> Exchange[None]:
-        """Raises `SourceUnavailable` or `SourceFailed` unless it is there."""
-        reply = yield self._about(PUBLIC_COMPANY)
+    def _check_known_company(self) -> Exchange[None]:
+        """Ask for the known company. Raises `SourceUnavailable` or `SourceFailed`."""
+        reply = yield self._company_request(PUBLIC_COMPANY)
         match reply.status:
             case 200 if self._read(reply, None).cnpj == PUBLIC_COMPANY:
                 return None
             case 200:
                 raise SourceFailed(f"{self.name}: respondeu sobre outro documento")
-            case 404:  # so they say, too, when their database is down
+            case 404:  # also sent when their database is down
                 raise SourceFailed(f"{self.name}: não encontrou uma empresa pública conhecida")
             case _:
-                raise replies.refusal(self.name, reply)
+                raise replies.error_for_status(self.name, reply)
 
-    def _about(self, cnpj: str) -> HttpRequest:
+    def _company_request(self, cnpj: str) -> HttpRequest:
         return HttpRequest("GET", PATHS[self.flavour].format(cnpj))
 
     def _day_of_data(self) -> Exchange[str]:
-        """`YYYY-MM-DD`; None where nobody says it, which is no reason not to answer."""
+        """Return the date of the data, `YYYY-MM-DD`, or None: it is optional."""
         if self.flavour != "minha_receita":
             return None
         try:
@@ -154,10 +156,10 @@ class MinhaReceitaAdapter:
         except SourceError:
             return None
 
-    def _must_find_the_known(self) -> Exchange[None]:
-        """Who finds a known company would find this one. Raises `SourceUnavailable` otherwise."""
+    def _confirm_absence(self) -> Exchange[None]:
+        """Check that the service finds a known company. Raises `SourceUnavailable` otherwise."""
         with suppress(SourceError):
-            yield from self._known_company()
+            yield from self._check_known_company()
             return None
         raise SourceUnavailable(
             f"{self.name}: inexistência não confirmada: não encontra nem uma empresa pública"
@@ -166,68 +168,68 @@ class MinhaReceitaAdapter:
         )
 
     def _read(self, reply: HttpReply, day: str | None) -> DatedCompany:
-        said = replies.decode_what_can_be(self.name, _Company, reply.body)
+        data = replies.decode_lenient(self.name, _Company, reply.body)
         return DatedCompany(
             data_base=day,
-            cnpj=replies.plain(said.cnpj) or "",
-            identificador_matriz_filial=_known(
+            cnpj=replies.without_punctuation(data.cnpj) or "",
+            identificador_matriz_filial=_text_of(
                 IDENTIFIER_TEXTS,
-                said.identificador_matriz_filial,
+                data.identificador_matriz_filial,
                 1,
-                said.descricao_identificador_matriz_filial,
+                data.descricao_identificador_matriz_filial,
             ),
-            data_de_abertura=replies.day(said.data_inicio_atividade),
-            nome_empresarial=text(said.razao_social),
-            nome_fantasia=text(said.nome_fantasia),
+            data_de_abertura=replies.day(data.data_inicio_atividade),
+            nome_empresarial=text(data.razao_social),
+            nome_fantasia=text(data.nome_fantasia),
             atividade_economica_principal=replies.coded(
-                said.cnae_fiscal, 7, said.cnae_fiscal_descricao
+                data.cnae_fiscal, 7, data.cnae_fiscal_descricao
             ),
-            # A company without secondary activities may come with the placeholder {0, ""}.
+            # a company without secondary activities may have the placeholder {0, ""}
             atividades_economicas_secundarias=tuple(
                 activity
-                for item in said.cnaes_secundarios or ()
+                for item in data.cnaes_secundarios or ()
                 if (activity := replies.coded(item.codigo, 7, item.descricao)) is not None
             ),
             natureza_juridica=replies.coded(
-                said.codigo_natureza_juridica, 4, said.natureza_juridica
+                data.codigo_natureza_juridica, 4, data.natureza_juridica
             ),
-            tipo_logradouro=text(said.descricao_tipo_de_logradouro),
-            logradouro=text(said.logradouro),
-            numero=text(said.numero),
-            complemento=text(said.complemento),
-            bairro=text(said.bairro),
-            municipio=text(said.municipio),
-            cep=replies.plain(said.cep),
-            uf=text(said.uf),
-            endereco_eletronico=text(said.email),
-            telefone=replies.telephone(said.ddd_telefone_1, said.ddd_telefone_2),
-            ente_federativo_responsavel=text(said.ente_federativo_responsavel),
-            situacao_cadastral=_known(
-                STATUS_TEXTS, said.situacao_cadastral, 2, said.descricao_situacao_cadastral
+            tipo_logradouro=text(data.descricao_tipo_de_logradouro),
+            logradouro=text(data.logradouro),
+            numero=text(data.numero),
+            complemento=text(data.complemento),
+            bairro=text(data.bairro),
+            municipio=text(data.municipio),
+            cep=replies.without_punctuation(data.cep),
+            uf=text(data.uf),
+            endereco_eletronico=text(data.email),
+            telefone=replies.telephone(data.ddd_telefone_1, data.ddd_telefone_2),
+            ente_federativo_responsavel=text(data.ente_federativo_responsavel),
+            situacao_cadastral=_text_of(
+                STATUS_TEXTS, data.situacao_cadastral, 2, data.descricao_situacao_cadastral
             ),
-            data_da_situacao_cadastral=replies.day(said.data_situacao_cadastral),
-            situacao_especial=text(said.situacao_especial),
-            data_da_situacao_especial=replies.day(said.data_situacao_especial),
+            data_da_situacao_cadastral=replies.day(data.data_situacao_cadastral),
+            situacao_especial=text(data.situacao_especial),
+            data_da_situacao_especial=replies.day(data.data_situacao_especial),
             # "NÃO INFORMADO" is not one of our texts and so becomes null.
-            porte=_known(SIZE_TEXTS, said.codigo_porte, 2, said.porte),
-            socios=tuple(self._partner(partner) for partner in said.qsa or ()),
+            porte=_text_of(SIZE_TEXTS, data.codigo_porte, 2, data.porte),
+            socios=tuple(self._partner(partner) for partner in data.qsa or ()),
         )
 
-    def _partner(self, said: _Partner) -> Partner:
+    def _partner(self, data: _Partner) -> Partner:
         return Partner(
-            nome=text(said.nome_socio),
-            cpf_cnpj_socio=replies.plain(said.cnpj_cpf_do_socio),
-            qualificacao_socio=text(said.qualificacao_socio),
-            pais=text(said.pais),
-            documento_representante_legal=replies.plain(said.cpf_representante_legal),
-            nome_representante_legal=text(said.nome_representante_legal),
-            faixa_etaria=_known(AGE_BAND_TEXTS, said.codigo_faixa_etaria, 1, said.faixa_etaria),
-            data_entrada_sociedade=replies.entry_day(said.data_entrada_sociedade),
+            nome=text(data.nome_socio),
+            cpf_cnpj_socio=replies.without_punctuation(data.cnpj_cpf_do_socio),
+            qualificacao_socio=text(data.qualificacao_socio),
+            pais=text(data.pais),
+            documento_representante_legal=replies.without_punctuation(data.cpf_representante_legal),
+            nome_representante_legal=text(data.nome_representante_legal),
+            faixa_etaria=_text_of(AGE_BAND_TEXTS, data.codigo_faixa_etaria, 1, data.faixa_etaria),
+            data_entrada_sociedade=replies.entry_day(data.data_entrada_sociedade),
         )
 
 
 def day_of_data(reply: HttpReply) -> str | None:
-    """The day in a reply to `UPDATED`, `YYYY-MM-DD`; None where it is none."""
+    """Return the day in a reply to `UPDATED`, `YYYY-MM-DD`, or None."""
     if reply.status != 200:
         return None
     try:
@@ -236,18 +238,18 @@ def day_of_data(reply: HttpReply) -> str | None:
         return None
 
 
-def _known(texts: dict[str, str], code: int | None, width: int, said: str | None) -> str | None:
-    """Our text of a code; where the code is missing, theirs if it is one of ours."""
+def _text_of(texts: dict[str, str], code: int | None, width: int, given: str | None) -> str | None:
+    """Return our text of a code; without a code, the given text if it is one of ours."""
     if code is not None:
         return texts.get(f"{code:0{width}d}")
-    stated = text(said)
-    return stated if stated in texts.values() else None
+    value = text(given)
+    return value if value in texts.values() else None
 
 
-def sources(settings: MinhaReceitaSettings, now: datetime) -> Sequence[SwitchedOn]:
-    """The one source; the day of its data is asked for now and then."""
+def sources(settings: MinhaReceitaSettings, now: datetime) -> Sequence[EnabledSource]:
+    """Return the source, with a cache of the date of its data."""
     adapter = MinhaReceitaAdapter(flavour=settings.flavour)
-    layer = Remembering(
-        UPDATED, usable=lambda reply: day_of_data(reply) is not None, clock=time.monotonic
+    layer = ReplyCache(
+        UPDATED, is_usable=lambda reply: day_of_data(reply) is not None, clock=time.monotonic
     )
-    return (SwitchedOn("minha_receita", adapter, always(settings.address), layer),)
+    return (EnabledSource("minha_receita", adapter, fixed_address(settings.address), layer),)

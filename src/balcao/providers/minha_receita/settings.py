@@ -1,4 +1,4 @@
-"""The settings of Minha Receita, or BrasilAPI, which answers in the same form."""
+"""The settings of Minha Receita, or BrasilAPI, which has the same format."""
 
 from typing import Literal, Self
 
@@ -13,7 +13,7 @@ _ADDRESSES = {
 
 
 class MinhaReceitaSettings(ProviderSettings):
-    """Minha Receita, or BrasilAPI, which answers in the same form."""
+    """Minha Receita, or BrasilAPI, which has the same format."""
 
     url: WebAddress = Field(
         "",
@@ -27,17 +27,15 @@ class MinhaReceitaSettings(ProviderSettings):
 
     @property
     def is_on(self) -> bool:
-        """It asks for no key: to be named is enough."""
+        # it has no key
         return bool(self.url) or "flavour" in self.model_fields_set
 
     @property
     def address(self) -> str:
-        """The service's own, unless there is another one."""
         return self.url or _ADDRESSES[self.flavour]
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """At the simulator."""
         return cls(url=f"{base}/minha-receita")
 
 

@@ -1,4 +1,4 @@
-"""Minha Receita, and BrasilAPI, which hands its answers on (`public-cnpj-apis.md`, 1 and 2)."""
+"""Simulator of Minha Receita, and of BrasilAPI (`public-cnpj-apis.md`, sections 1 and 2)."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
@@ -15,18 +15,18 @@ from balcao.core.company import (
 from balcao.core.personal import mask_cpf_in_text
 from balcao.fiction import codes, company_of, establishment_of, exists
 from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
-from balcao.providers.simulation.exchange import (
+from balcao.providers.simulation.faults import FaultInjector, ReplyFactory
+from balcao.providers.simulation.messages import (
     PLAIN,
-    Simulated,
     SimulatedReply,
     SimulatedRequest,
+    Simulator,
     html_reply,
     is_cnpj,
     json_reply,
     plain_document,
     punctuated,
 )
-from balcao.providers.simulation.staging import Scene, Stage
 
 _HEADERS = {"cache-control": "max-age=86400", "access-control-allow-origin": "*"}
 _BRASILAPI_HEADERS = {
@@ -39,14 +39,13 @@ _PUBLICATION_DELAY = timedelta(days=9)
 
 
 class SimulatedMinhaReceita:
-    """The public service."""
+    """Minha Receita."""
 
-    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
-        self._stage = stage
+    def __init__(self, faults: FaultInjector, clock: Callable[[], datetime]) -> None:
+        self._faults = faults
         self._clock = clock
 
     async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
-        """One request."""
         if request.method == "OPTIONS":
             return SimulatedReply(200, headers=_HEADERS)
         if request.method != "GET":
@@ -58,27 +57,25 @@ class SimulatedMinhaReceita:
                 return json_reply(200, {"message": self._data_as_of().isoformat()}, _HEADERS)
             case "/healthz":
                 return SimulatedReply(200, headers=_HEADERS)
-        asked = request.path.removeprefix("/")
-        cnpj = plain_document(asked)
-        if cnpj == "0" * 14:  # passes their check, and is not there
+        requested = request.path.removeprefix("/")
+        cnpj = plain_document(requested)
+        if cnpj == "0" * 14:  # passes their check, and does not exist
             return self._refuse(404, f"CNPJ {punctuated(cnpj)} não encontrado.")
         if not is_cnpj(cnpj):
-            return self._refuse(400, f"CNPJ {asked} inválido.")
+            return self._refuse(400, f"CNPJ {requested} inválido.")
         if not exists(cnpj):
             return self._refuse(404, f"CNPJ {punctuated(cnpj)} não encontrado.")
-        scene = Scene("company", cnpj, _good, _incomplete)
-        return await self._stage.play(scene, self, receive)
+        replies = ReplyFactory("company", cnpj, _good, _incomplete)
+        return await self._faults.reply(replies, self, receive)
 
     def maintenance(self) -> SimulatedReply:
-        """The page of the proxy in front."""
         return html_reply(503, "503 Service Temporarily Unavailable")
 
     def error(self) -> SimulatedReply:
-        """The page of the proxy in front."""
         return html_reply(500, "500 Internal Server Error")
 
     def _refuse(self, status: int, message: str) -> SimulatedReply:
-        # Their content type is set after the status line, and so it is lost.
+        # they set the content type after the status line, so it is lost
         return json_reply(status, {"message": message}, _HEADERS, PLAIN)
 
     def _data_as_of(self) -> date:
@@ -91,13 +88,12 @@ class SimulatedMinhaReceita:
 
 
 class SimulatedBrasilApi:
-    """The same answers with other manners."""
+    """BrasilAPI: the same data with other errors and headers."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, faults: FaultInjector) -> None:
+        self._faults = faults
 
     async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
-        """One request."""
         path = request.path.removeprefix("/api/cnpj/v1/")
         if request.method != "GET" or path == request.path:
             return self._refuse(404, "Página não encontrada", "not_found", "NotFoundError")
@@ -110,14 +106,15 @@ class SimulatedBrasilApi:
             return self._refuse(404, message, "not_found", "NotFoundError")
         good = partial(_good, headers=_BRASILAPI_HEADERS)
         incomplete = partial(_incomplete, headers=_BRASILAPI_HEADERS)
-        return await self._stage.play(Scene("company", cnpj, good, incomplete), self, receive)
+        return await self._faults.reply(
+            ReplyFactory("company", cnpj, good, incomplete), self, receive
+        )
 
     def maintenance(self) -> SimulatedReply:
-        """The page of their own hosting."""
         return html_reply(503, "This deployment is temporarily paused")
 
     def error(self) -> SimulatedReply:
-        """Whatever goes wrong behind them becomes this."""
+        # they reply so to any failure of their upstream
         return self._refuse(500, "Erro interno", "internal_error", "InternalError")
 
     def _refuse(self, status: int, message: str, kind: str, name: str) -> SimulatedReply:
@@ -131,19 +128,19 @@ def _good(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedReply:
 
 
 def _incomplete(cnpj: str, headers: Mapping[str, str] = _HEADERS) -> SimulatedReply:
-    said = body(cnpj)
-    del said["razao_social"]
-    return json_reply(200, said, headers)
+    fields = body(cnpj)
+    del fields["razao_social"]
+    return json_reply(200, fields, headers)
 
 
 def body(cnpj: str) -> dict[str, object]:
-    """What both services say of a CNPJ."""
+    """Return the company in the format of both services."""
     establishment = establishment_of(cnpj)
     company = company_of(cnpj[:8])
-    return _of_establishment(establishment) | _of_company(company)
+    return _establishment_fields(establishment) | _company_fields(company)
 
 
-def _of_establishment(e: Establishment) -> dict[str, object]:
+def _establishment_fields(e: Establishment) -> dict[str, object]:
     address, place = e.address, e.address.municipality
     identifier = "1" if e.head_office else "2"
     phones = [phone.area_code + phone.number for phone in e.phones]
@@ -179,7 +176,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
         "email": e.email or None,
         "situacao_especial": e.special_status,
         "data_situacao_especial": e.special_status_date,
-        # A company without secondary activities comes with a placeholder.
+        # a company without secondary activities has a placeholder
         "cnaes_secundarios": [
             {"codigo": int(code), "descricao": codes.ACTIVITIES.get(code)}
             for code in e.side_activities
@@ -188,7 +185,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
     }
 
 
-def _of_company(c: CompanyFiction) -> dict[str, object]:
+def _company_fields(c: CompanyFiction) -> dict[str, object]:
     simples = c.simples
     reais, cents = divmod(c.capital_cents, 100)
     return {
@@ -233,9 +230,9 @@ def _partner(p: PartnerFiction) -> dict[str, object]:
     }
 
 
-def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
-    """Both, each where it is."""
+def simulators(faults: FaultInjector, clock: Callable[[], datetime]) -> Mapping[str, Simulator]:
+    """Return both simulators by path prefix."""
     return {
-        "/minha-receita": SimulatedMinhaReceita(stage, clock),
-        "/brasilapi": SimulatedBrasilApi(stage),
+        "/minha-receita": SimulatedMinhaReceita(faults, clock),
+        "/brasilapi": SimulatedBrasilApi(faults),
     }

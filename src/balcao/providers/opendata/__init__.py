@@ -1,4 +1,4 @@
-"""Our own copy of the registry: the month that was imported. It is not asked over the network."""
+"""The local copy of the registry: the imported month, not a network service."""
 
 from balcao.providers.contract import Offer
 

@@ -1,4 +1,4 @@
-"""Our own imported copy of the registry as a source."""
+"""The imported copy of the registry as a source."""
 
 import datetime
 from collections.abc import Hashable
@@ -10,33 +10,33 @@ from balcao.core.company import Company, hides_a_partner, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Part
 from balcao.operations import OPERATIONS
-from balcao.sources.contract import Absent, Answer, Finished, Found
+from balcao.sources.contract import Absent, Answer, FinishedAnswer, Found
 
 
 class ImportedRegistry(Protocol):
-    """What is read: `balcao.opendata.current.CurrentSnapshot`."""
+    """The interface of the copy: `balcao.opendata.current.CurrentSnapshot`."""
 
     @property
     def extraction_date(self) -> datetime.date | None:
-        """The day the registry was extracted; None when nothing is imported."""
+        """The extraction date; None if nothing is imported."""
         ...
 
     @property
     def edition(self) -> int:
-        """Counts the months that were switched in."""
+        """A number that grows with each published month."""
         ...
 
     def find(self, cnpj: Cnpj) -> Company | None:
-        """One establishment, or None."""
+        """Return an establishment, or None."""
         ...
 
     def answer(self, cnpj: Cnpj) -> tuple[datetime.date, bytes] | None:
-        """The same as `said_of` it and the day, where that was made beforehand."""
+        """Return the extraction date and the result of `finished_company`, if prepared."""
         ...
 
 
-def said_of(company: Company) -> bytes:
-    """What the lookup of a company says of it to those without the partner opt-in."""
+def finished_company(company: Company) -> bytes:
+    """Encode a company as the lookup returns it without the partner opt-in."""
     inquiry = Inquiry("company", Cnpj(company.cnpj))
     return OPERATIONS["company"].encode(inquiry, masked(company))
 
@@ -52,15 +52,14 @@ class SnapshotSource:
 
     @property
     def edition(self) -> Hashable:
-        """The month, and how often one was switched in: the same month may be built again."""
         return self._registry.edition
 
     def find(self, inquiry: Inquiry) -> Answer | None:
-        """Look it up in place; None when nothing is imported or a partner's CPF would be masked.
+        """Look up a company; None if nothing is imported or a requested CPF would be masked.
 
-        Not to be in it proves nothing by itself: the company may be younger than the copy.
+        An absence is not conclusive: the company may be newer than the copy.
         """
-        # The date first: a month swapped in between makes the record newer than we say.
+        # date first: if a new month is published in between, the record is newer than stated
         extracted = self._registry.extraction_date
         if extracted is None or inquiry.subject != "company":
             return None
@@ -75,16 +74,15 @@ class SnapshotSource:
             return None
         return Found(record, self.name, _midnight(extracted), local=True)
 
-    def finished(self, inquiry: Inquiry) -> Finished | None:
-        """See the contract."""
+    def finished(self, inquiry: Inquiry) -> FinishedAnswer | None:
         if inquiry.subject != "company" or inquiry.full_partners:
             return None
         if not isinstance(inquiry.document, Cnpj):
             return None
-        if (said := self._registry.answer(inquiry.document)) is None:
+        if (finished := self._registry.answer(inquiry.document)) is None:
             return None
-        extracted, body = said
-        return Finished(body, self.name, _midnight_ms(extracted))
+        extracted, body = finished
+        return FinishedAnswer(body, self.name, _midnight_ms(extracted))
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,7 @@
-"""State registrations from the state treasuries themselves, by "Consulta Cadastro" (SOAP).
+"""State registrations from the state treasuries, by "Consulta Cadastro" (SOAP).
 
-`adapter.py` holds the conversation, `message.py` writes and reads XML, `status.py` knows their
-codes, `certificate.py` the client certificate they ask for, and
-`examination.py` what may be wrong with that.
+`adapter.py` has the conversation, `message.py` writes and reads XML, `status.py` has the result
+codes, `certificate.py` the client certificate and `certificate_checks.py` its checks.
 """
 
 from balcao.providers.contract import Offer, Provider

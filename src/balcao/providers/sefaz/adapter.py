@@ -1,7 +1,7 @@
-"""State registrations, by the state treasuries (`sefaz-consulta-cadastro.md`).
+"""Adapter of the state treasuries' registrations (`sefaz-consulta-cadastro.md`).
 
-One SOAP call about one document in one UF. They know addresses and whether a registration is
-enabled; its type and the taxpayer's situation stand only in the national base.
+One SOAP call asks for one document in one UF. Replies have addresses and whether a registration is
+enabled; its type and the taxpayer's situation are only in the national base.
 """
 
 import re
@@ -21,10 +21,10 @@ from balcao.core.registration import (
     Registrations,
     has_number,
 )
-from balcao.providers.contract import SwitchedOn, uf_of
+from balcao.providers.contract import EnabledSource, uf_of
 from balcao.providers.sefaz import message, status
 from balcao.providers.sefaz.certificate import client_context
-from balcao.providers.sefaz.examination import certificate_of
+from balcao.providers.sefaz.certificate_checks import certificate_of
 from balcao.providers.sefaz.message import CadastroAddress, CadastroEntry, CadastroReply, MtWrapper
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.sources import replies
@@ -34,18 +34,17 @@ from balcao.sources.replies import text
 
 log = structlog.get_logger()
 
-# Whom to ask about when our own certificate does not say who we are: any company will do, and
-# this one (Banco do Brasil) is public.
-ANYBODY = Cnpj("00000000000191")
+# The company to probe with if our certificate has no CNPJ: any works, and this one (Banco do
+# Brasil) is public.
+PUBLIC_COMPANY = Cnpj("00000000000191")
 
 
 @dataclass(frozen=True, slots=True)
 class SefazAdapter:
-    """The services of all UFs in `ufs`; each has an upstream whose base address is its own.
+    """The services of all UFs in `ufs`; each has its own upstream and base address.
 
-    `cpf_ufs` are those that take a CPF (None: all), `header_ufs` those that still want the SOAP
-    header of version 3; `mt_wrapper` is how Mato Grosso is asked; `requester_cnpj` is the company
-    our certificate names.
+    `cpf_ufs` take a CPF (None: all), `header_ufs` still require the SOAP header of version 3;
+    `mt_wrapper` is the wrapper for Mato Grosso; `requester_cnpj` is the company of our certificate.
     """
 
     ufs: frozenset[str]
@@ -55,13 +54,13 @@ class SefazAdapter:
     requester_cnpj: str | None = None
     name: str = "sefaz"
 
-    # "Not registered as a taxpayer in the UF", says the manual of 259 and 264. Such an answer
-    # is a record without registrations here, so the adapter never speaks of absence itself.
+    # the manual of 259 and 264: "not registered as a taxpayer in the UF"; such an answer is a
+    # record without registrations, so the adapter never returns an absence
     conclusive_absence = True
 
     @property
     def capabilities(self) -> Capabilities:
-        """CNPJ with letters: the schema takes them since package PL_010_V1.30."""
+        # the schema accepts a CNPJ with letters since package PL_010_V1.30
         return Capabilities(
             frozenset({"state_registration", "rural_producer"}),
             alphanumeric=True,
@@ -71,17 +70,17 @@ class SefazAdapter:
         )
 
     def converse(self, inquiry: Inquiry) -> Conversation:
-        """One request, one answer: `Registrations`, never None."""
+        """Ask for one document in one UF; returns `Registrations`, never None."""
         reply = yield self._request(uf_of(inquiry), inquiry.document)
-        said = self._read(reply)
-        return self._registrations(inquiry, said)
+        answer = self._read(reply)
+        return self._registrations(inquiry, answer)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
-        """Asks the UF about ourselves; registered there or not, an answer is an answer."""
-        ourselves = Cnpj(self.requester_cnpj) if self.requester_cnpj else ANYBODY
+        """Ask the UF about our own company, whether registered there or not."""
+        ourselves = Cnpj(self.requester_cnpj) if self.requester_cnpj else PUBLIC_COMPANY
         reply = yield self._request(uf_of(inquiry), ourselves)
-        said = self._read(reply)
-        return f"respondeu (cStat {said.code})"
+        answer = self._read(reply)
+        return f"respondeu (cStat {answer.code})"
 
     def _request(self, uf: str, document: Cnpj | Cpf) -> HttpRequest:
         return HttpRequest(
@@ -97,41 +96,41 @@ class SefazAdapter:
         )
 
     def _read(self, reply: HttpReply) -> CadastroReply:
-        """What they said, if it is found or none. Raises like `converse`."""
+        """Read a reply with or without registrations. Raises like `converse`."""
         match reply.status:
             case 200:
-                said = message.read(self.name, reply.body, reply.headers.get("content-type", ""))
+                answer = message.read(self.name, reply.body, reply.headers.get("content-type", ""))
             case 403:
                 raise replies.misconfigured(self.name, "certificado recusado, HTTP 403")
             case _:
-                raise replies.refusal(self.name, reply)
-        if said.code is None:
+                raise replies.error_for_status(self.name, reply)
+        if answer.code is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem cStat")
-        if status.found(self.name, said.code) != bool(said.entries):
-            raise SourceFailed(f"{self.name}: inscrições não condizem com cStat {said.code}")
-        return said
+        if status.has_registrations(self.name, answer.code) != bool(answer.entries):
+            raise SourceFailed(f"{self.name}: inscrições não condizem com cStat {answer.code}")
+        return answer
 
-    def _registrations(self, inquiry: Inquiry, said: CadastroReply) -> Registrations:
-        if said.uf not in (None, inquiry.uf):
+    def _registrations(self, inquiry: Inquiry, answer: CadastroReply) -> Registrations:
+        if answer.uf not in (None, inquiry.uf):
             raise SourceFailed(f"{self.name}: respondeu sobre outra UF")
-        asked = inquiry.document
-        echo = _holder(said, asked)
-        own = [entry for entry in said.entries if not _by_company(entry, asked, echo)]
-        holders = [_holder(entry, asked) for entry in own]
-        if any(holder != asked.text for holder in holders):
+        document = inquiry.document
+        echo = _holder(answer, document)
+        own = [entry for entry in answer.entries if not _is_held_by_company(entry, document, echo)]
+        holders = [_holder(entry, document) for entry in own]
+        if any(holder != document.text for holder in holders):
             raise SourceFailed(f"{self.name}: respondeu sobre outro documento")
-        # The echo of the argument. Without it, and without registrations, an answer would be
-        # about nobody: too little to say that somebody has none.
+        # the repeated argument; without it and without registrations, the reply names no document,
+        # which does not prove that there are none
         about = echo or next(iter(holders), "")
         if not about:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem documento")
-        # A time without an offset is taken as it is.
-        asked_at = replies.civil(said.asked_at, without_zone=True)
-        known, omitted = replies.known_ones(
+        # a time without an offset is Brasília's
+        asked_at = replies.brasilia_time(answer.asked_at, without_zone=True)
+        known, omitted = replies.readable_registrations(
             self.name,
             [
                 self._registration(entry, uf_of(inquiry), asked_at)
-                for entry in said.entries
+                for entry in answer.entries
                 if has_number(entry.ie)
             ],
         )
@@ -148,10 +147,10 @@ class SefazAdapter:
         self, entry: CadastroEntry, uf: str, asked_at: str | None
     ) -> Registration | None:
         """Return the registration; None if its situation is unknown."""
-        number = replies.plain(entry.ie)
+        number = replies.without_punctuation(entry.ie)
         if number is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem IE")
-        if entry.situation not in ("0", "1"):  # a third one might mean anything
+        if entry.situation not in ("0", "1"):  # undocumented
             return None
         return Registration(
             inscricao_estadual=number,
@@ -163,32 +162,36 @@ class SefazAdapter:
         )
 
 
-def _holder(said: CadastroReply | CadastroEntry, asked: Cnpj | Cpf) -> str:
-    """Whom it is about, at full width: older schemas let leading zeros go. Empty: not said."""
-    width = 14 if isinstance(asked, Cnpj) else 11
-    stated = re.sub(r"[./\-\s]", "", (said.cnpj if width == 14 else said.cpf) or "")
-    return stated.upper().rjust(width, "0") if stated else ""
+def _holder(answer: CadastroReply | CadastroEntry, document: Cnpj | Cpf) -> str:
+    """Return the holder's document, with the leading zeros that older schemas drop, or ""."""
+    width = 14 if isinstance(document, Cnpj) else 11
+    value = re.sub(r"[./\-\s]", "", (answer.cnpj if width == 14 else answer.cpf) or "")
+    return value.upper().rjust(width, "0") if value else ""
 
 
-def _by_company(entry: CadastroEntry, asked: Cnpj | Cpf, echo: str) -> bool:
-    """Whether it is a registration of the person asked for that is held by a CNPJ of theirs.
+def _is_held_by_company(entry: CadastroEntry, document: Cnpj | Cpf, echo: str) -> bool:
+    """Return whether a person's registration is held by a CNPJ of that person.
 
-    Rural producers have one in some states (ADR 0024). The treasury's word for it is the echo:
-    it was asked by this CPF, and names nobody else's.
+    Rural producers have one in some states (ADR 0024). The repeated CPF of the request proves it.
     """
-    return isinstance(asked, Cpf) and echo == asked.text and entry.cpf is None and bool(entry.cnpj)
+    return (
+        isinstance(document, Cpf)
+        and echo == document.text
+        and entry.cpf is None
+        and bool(entry.cnpj)
+    )
 
 
-def _address(said: CadastroAddress, uf: str | None) -> RegisteredAddress | None:
-    """None where there is no part of it; the UF alone is not an address."""
+def _address(answer: CadastroAddress, uf: str | None) -> RegisteredAddress | None:
+    """Return the address, or None without any part of it but the UF."""
     found = RegisteredAddress(
-        logradouro=text(said.street) or "",
-        numero=text(said.number) or "",
-        complemento=text(said.details),
-        bairro=text(said.district) or "",
-        municipio=text(said.city) or "",
-        codigo_municipio_ibge=_code(said.city_code, 7),
-        cep=_code(said.zip, 8),
+        logradouro=text(answer.street) or "",
+        numero=text(answer.number) or "",
+        complemento=text(answer.details),
+        bairro=text(answer.district) or "",
+        municipio=text(answer.city) or "",
+        codigo_municipio_ibge=_code(answer.city_code, 7),
+        cep=_code(answer.zip, 8),
     )
     if found == RegisteredAddress():
         return None
@@ -196,18 +199,18 @@ def _address(said: CadastroAddress, uf: str | None) -> RegisteredAddress | None:
 
 
 def _code(raw: str | None, width: int) -> str:
-    """Digits at their full width; empty for none, and for what is no such code."""
-    stated = replies.code(raw, width) or ""
-    return stated if re.fullmatch(rf"[0-9]{{{width}}}", stated) else ""
+    """Return a code's digits at full width; empty for anything else."""
+    value = replies.code(raw, width) or ""
+    return value if re.fullmatch(rf"[0-9]{{{width}}}", value) else ""
 
 
-def sources(settings: SefazSettings, now: datetime) -> Sequence[SwitchedOn]:
-    """All of them as one source. Raises `CertificateUnusable`."""
+def sources(settings: SefazSettings, now: datetime) -> Sequence[EnabledSource]:
+    """Return all UFs as one source, if the certificate is valid. Raises `CertificateUnusable`."""
     certificate = certificate_of(settings)
     tls = None
     if certificate is not None:
         if certificate.expired(now):
-            # The service goes on without it: the other sources are as good as they were.
+            # the service starts without this source
             log.warning(
                 "sefaz.certificate_expired",
                 not_after=certificate.not_after.isoformat(),
@@ -225,5 +228,7 @@ def sources(settings: SefazSettings, now: datetime) -> Sequence[SwitchedOn]:
         requester_cnpj=certificate.subject_cnpj if certificate else None,
     )
     return (
-        SwitchedOn("sefaz", states, lambda inquiry: by_uf[inquiry.uf or ""], tls=tls, by_uf=True),
+        EnabledSource(
+            "sefaz", states, lambda inquiry: by_uf[inquiry.uf or ""], tls=tls, by_uf=True
+        ),
     )

@@ -1,8 +1,8 @@
-"""The client certificate that state treasuries ask for: an ICP-Brasil e-CNPJ of type A1.
+"""The client certificate that state treasuries require: an ICP-Brasil e-CNPJ of type A1.
 
-A PKCS#12 file with a password (`sefaz-consulta-cadastro.md` section 3). Treasuries know who asks
-by the CNPJ within it. Their own certificates often chain to the ICP-Brasil roots, which are in
-no usual bundle: those are added from a file, never by not looking.
+A PKCS#12 file with a password (`sefaz-consulta-cadastro.md` section 3). Its CNPJ identifies the
+requester. The servers' certificates often chain to the ICP-Brasil roots, which common bundles lack:
+these are added from a file; verification is never disabled.
 """
 
 import os
@@ -31,7 +31,7 @@ _OLD_CIPHERS = tuple(
     b"\x06\x0a\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x01" + bytes([x]) for x in (1, 2, 5, 6)
 )
 
-# PFX ::= SEQUENCE { version INTEGER (3), ...: how every such file begins, after its length.
+# PFX ::= SEQUENCE { version INTEGER (3), ...: the beginning of every such file, after its length.
 _PFX_VERSION = b"\x02\x01\x03"
 
 _STRING_TAGS = frozenset({0x04, 0x0C, 0x12, 0x13, 0x16})  # octets; UTF-8, numeric, printable, IA5
@@ -43,7 +43,7 @@ _REENCODE = (  # in two steps: OpenSSL does not read both key and certificate fr
 
 
 class CertificateUnusable(ProviderUnusable):
-    """Our certificate cannot be used. `detail` holds no password nor what is in the file."""
+    """Our certificate cannot be used. `detail` has no password and no content of the file."""
 
     operator_hint = (
         "O certificado das SEFAZ não pode ser usado: {detail}. Corrija BALCAO_SEFAZ__CERTIFICATE,"
@@ -53,20 +53,19 @@ class CertificateUnusable(ProviderUnusable):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate with its key, in memory. Printing it shows neither."""
+    """A certificate with its key, in memory; its `repr` shows neither."""
 
-    subject_cnpj: str | None  # as ICP-Brasil writes it in; None: not an e-CNPJ
+    subject_cnpj: str | None  # in the field of ICP-Brasil; None: not an e-CNPJ
     not_after: datetime  # aware
     key: PrivateKeyTypes = field(repr=False)
-    chain: tuple[x509.Certificate, ...] = field(repr=False)  # its own first, then those above it
+    chain: tuple[x509.Certificate, ...] = field(repr=False)  # its own first, then its issuers
 
     def expired(self, now: datetime) -> bool:
-        """Whether its time is over; `now` is aware."""
         return now > self.not_after
 
 
 def read_certificate(path: Path, password: str) -> Certificate:
-    """Read an A1 certificate. Raises `CertificateUnusable`, which says what to do."""
+    """Read an A1 certificate. Raises `CertificateUnusable`, with the remedy."""
     raw = _content(path)
     if not _looks_like_pkcs12(raw):
         raise CertificateUnusable(
@@ -90,12 +89,12 @@ def read_certificate(path: Path, password: str) -> Certificate:
 
 
 def client_context(certificate: Certificate, ca_file: Path | None = None) -> ssl.SSLContext:
-    """TLS 1.2 or newer, showing our certificate and verifying theirs.
+    """Return a TLS context (1.2 or newer) with our certificate that verifies the servers'.
 
-    Theirs must chain to the system's usual roots or to those in `ca_file` (PEM), for example the
-    ICP-Brasil roots. Raises `CertificateUnusable`.
+    These must chain to the default roots or to those in `ca_file` (PEM), for example the ICP-Brasil
+    roots. Raises `CertificateUnusable`.
     """
-    context = httpx2.create_ssl_context()  # the same roots as in every other call of ours
+    context = httpx2.create_ssl_context()  # the same roots as for other sources
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if ca_file is not None:
         try:
@@ -125,7 +124,7 @@ def _content(path: Path) -> bytes:
 
 
 def _looks_like_pkcs12(raw: bytes) -> bool:
-    """The library says one thing of a wrong password and of many a broken file; this does not."""
+    # the library raises the same error for a wrong password and for some broken files
     return raw[:1] == b"\x30" and _PFX_VERSION in raw[2:9]
 
 
@@ -139,7 +138,7 @@ def _why_not_opened(raw: bytes) -> str:
 
 
 def _load(context: ssl.SSLContext, certificate: Certificate) -> None:
-    """Python takes keys only from files. Ours is there for an instant, encrypted, for us alone."""
+    """Load certificate and key, by a short-lived, encrypted and private file: Python needs one."""
     once = secrets.token_hex(32)
     pem = certificate.key.private_bytes(
         serialization.Encoding.PEM,
@@ -164,7 +163,7 @@ def _load(context: ssl.SSLContext, certificate: Certificate) -> None:
 
 
 def _cnpj_of(certificate: x509.Certificate) -> str | None:
-    """The CNPJ in subjectAltName; None where there is none or it cannot be read."""
+    """Return the CNPJ in subjectAltName, or None without a readable one."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
@@ -179,7 +178,7 @@ def _cnpj_of(certificate: x509.Certificate) -> str | None:
 
 
 def _string(der: bytes) -> str:
-    """The text of a DER value (the library saw to it that it is one). Raises `ValueError`."""
-    if der[0] not in _STRING_TAGS or der[1] > 127:  # longer ones spread their length
+    """Return the text of a short DER string, already validated as DER. Raises `ValueError`."""
+    if der[0] not in _STRING_TAGS or der[1] > 127:  # a longer one has a length of several bytes
         raise ValueError("not a short string")
     return der[2:].decode("ascii")

@@ -1,8 +1,8 @@
-"""The messages of "Consulta Cadastro": writing the question, reading the answer.
+"""Writer of requests and reader of replies of "Consulta Cadastro".
 
-`sefaz-consulta-cadastro.md` sections 3 to 5. Treasuries refuse white space between tags (588),
-prefixes within `ConsCad` (404, 587) and other encodings (402), so the question is written out
-as it travels. Answers come in envelopes that differ by UF; they are read by local names.
+`sefaz-consulta-cadastro.md` sections 3 to 5. Treasuries reject white space between tags (588),
+prefixes within `ConsCad` (404, 587) and other encodings (402), so the request is written as text.
+Envelopes of replies differ by UF; elements are read by local names.
 """
 
 import re
@@ -19,17 +19,17 @@ from balcao.core.errors import SourceFailed
 from balcao.core.federation import IBGE_CODES
 from balcao.core.registration import REGISTRATIONS_MAX
 from balcao.core.text import clean
-from balcao.providers.sefaz import mending
+from balcao.providers.sefaz import xml_repair
 
 NFE = "http://www.portalfiscal.inf.br/nfe"
 SERVICE = f"{NFE}/wsdl/CadConsultaCadastro4"
 SOAP = "http://www.w3.org/2003/05/soap-envelope"
 VERSION = "2.00"
 
-# The others call it `consultaCadastro4`; most servers go by the body and take either.
+# The other UFs name it `consultaCadastro4`; most servers accept either.
 _BARE_OPERATION_UFS = frozenset({"BA", "GO", "MS", "MT", "SP"})
 
-# Wrappers that have been seen around the answer; what is escaped in them is read, elsewhere not.
+# Known wrappers of the answer; escaped XML is read only in these.
 _WRAPPERS = (
     "{*}nfeResultMsg",
     "{*}consultaCadastroResult",
@@ -37,24 +37,24 @@ _WRAPPERS = (
     "{*}consultaCadastro4Result",
 )
 
-_WRAPPERS_MAX = 3  # one in the other
+_WRAPPERS_MAX = 3  # nested
 
-# Counted before anything is parsed: a registration has some fifty tags.
+# Checked before parsing; a registration has some fifty tags.
 _TAGS_MAX = 100_000
-_FIELDS_MAX = 100  # of one element: the longest that is known has 25
+_FIELDS_MAX = 100  # of one element; the largest known has 25
 
 _XML_DECLARATION = re.compile(r"\A<\?xml[^>]*\?>")
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _UTF_16_MARKS = (b"\xfe\xff", b"\xff\xfe")
 _WHITE_SPACE = b" \t\r\n"
 
-# What Mato Grosso wants around `nfeDadosMsg`: its operation (PyNFe), or the same element once more
-# (sped-nfe). Both are in current releases of public clients.
+# The element that Mato Grosso requires around `nfeDadosMsg`: its operation (PyNFe), or the same
+# element again (sped-nfe). Current releases of public clients have both.
 MtWrapper: TypeAlias = Literal["consultaCadastro", "nfeDadosMsg"]
 
 
 class CadastroAddress(msgspec.Struct, frozen=True):
-    """`ender`, as it stands there."""
+    """`ender`, unchanged."""
 
     street: str | None = msgspec.field(name="xLgr", default=None)
     number: str | None = msgspec.field(name="nro", default=None)
@@ -66,7 +66,7 @@ class CadastroAddress(msgspec.Struct, frozen=True):
 
 
 class CadastroEntry(msgspec.Struct, frozen=True):
-    """`infCad`: one registration, as it stands there."""
+    """`infCad`, one registration, unchanged."""
 
     ie: str | None = msgspec.field(name="IE", default=None)
     cnpj: str | None = msgspec.field(name="CNPJ", default=None)
@@ -80,7 +80,7 @@ class CadastroEntry(msgspec.Struct, frozen=True):
 
 
 class CadastroReply(msgspec.Struct, frozen=True):
-    """`infCons`: the whole answer, as it stands there. Empty elements are None, like missing."""
+    """`infCons`, the whole answer, unchanged. Empty and missing elements are None."""
 
     code: str | None = msgspec.field(name="cStat", default=None)
     cnpj: str | None = msgspec.field(name="CNPJ", default=None)
@@ -91,13 +91,13 @@ class CadastroReply(msgspec.Struct, frozen=True):
 
 
 def request_headers(uf: str) -> Mapping[str, str]:
-    """HTTP headers of a question to this UF (SOAP 1.2: the action is a part of the type)."""
+    """Return the HTTP headers of a request to a UF (in SOAP 1.2 the type has the action)."""
     action = f"{SERVICE}/consultaCadastro{'' if uf in _BARE_OPERATION_UFS else '4'}"
     headers = {
         "content-type": f'application/soap+xml; charset=utf-8; action="{action}"',
         "accept": "application/soap+xml, text/xml, application/xml",
     }
-    if uf == "PE":  # refuses requests without it, though SOAP 1.2 knows no such header
+    if uf == "PE":  # requires this header, which SOAP 1.2 does not have
         headers["soapaction"] = ""
     return headers
 
@@ -109,7 +109,7 @@ def request_body(
     with_header: bool,
     mt_wrapper: MtWrapper = "consultaCadastro",
 ) -> bytes:
-    """The question in its envelope. `with_header` adds `nfeCabecMsg`, which version 4 dropped."""
+    """Return the request's envelope. `with_header` adds `nfeCabecMsg`, absent in version 4."""
     kind = "CNPJ" if isinstance(document, Cnpj) else "CPF"
     question = (
         f'<ConsCad xmlns="{NFE}" versao="{VERSION}"><infCons><xServ>CONS-CAD</xServ>'
@@ -134,62 +134,61 @@ def request_body(
 
 
 def read(source: str, body: bytes, content_type: str = "") -> CadastroReply:
-    """The answer of an HTTP 200, with its `Content-Type`.
+    """Read the answer of an HTTP 200, with its `Content-Type`.
 
-    Raises `SourceFailed` for what is not one: broken XML, HTML, a DTD, a SOAP fault. No part of
-    the body is repeated in the error.
+    Raises `SourceFailed` for anything else: broken XML, HTML, a DTD, a SOAP fault. Errors contain
+    no part of the body.
     """
     root = _read_as(source, body, content_type)
     answer = _first(root, "retConsCad")
     if answer is None:
         if _first(root, "Fault") is not None:
             raise SourceFailed(f"{source}: falha SOAP")
-        answer = _escaped(source, root)
-    told = None if answer is None else _first(answer, "infCons")
-    if told is None:
+        answer = _escaped_answer(source, root)
+    info = None if answer is None else _first(answer, "infCons")
+    if info is None:
         raise SourceFailed(f"{source}: resposta em outra forma (sem retConsCad)")
-    said: dict[str, object] = {**_texts(told)}
-    entries = list(islice(_children(told, "infCad"), REGISTRATIONS_MAX + 1))
+    fields: dict[str, object] = {**_texts(info)}
+    entries = list(islice(_children(info, "infCad"), REGISTRATIONS_MAX + 1))
     if len(entries) > REGISTRATIONS_MAX:
         raise SourceFailed(f"{source}: resposta com inscrições demais")
-    said["entries"] = [
+    fields["entries"] = [
         {**_texts(entry), "address": _texts(_first(entry, "ender"))} for entry in entries
     ]
-    return msgspec.convert(said, CadastroReply)
+    return msgspec.convert(fields, CadastroReply)
 
 
 class _NotXml(Exception):
-    """Not as it is; perhaps without its mistakes."""
+    """The document is not well-formed XML; repair may help."""
 
 
 def _read_as(source: str, body: bytes, content_type: str) -> etree._Element:
-    """The document, in the encoding it is in.
+    """Parse the document in its actual encoding.
 
-    What is valid UTF-8 is UTF-8, whoever says otherwise: no accent in Latin-1 is so by chance. Else
-    the `Content-Type` goes before the declaration (RFC 7303, 3.2), unless it cannot be so. White
-    space in front, which XML forbids before a declaration, is passed over; so are other harmless
-    mistakes (`mending`).
+    Valid UTF-8 is UTF-8, also if declared otherwise: accents in Latin-1 are never valid UTF-8.
+    Otherwise the `Content-Type` precedes the declaration (RFC 7303, 3.2), unless decoding fails.
+    Leading white space, which XML forbids, and other harmless faults (`xml_repair`) are accepted.
     """
     body = body.lstrip(_WHITE_SPACE)
-    told = _CHARSET.search(content_type)
+    info = _CHARSET.search(content_type)
     if _is_utf_8(body):
-        return _mended(source, body, None, encoding="utf-8")
-    if told is not None and not body.startswith(_UTF_16_MARKS):
+        return _parse_or_repair(source, body, None, encoding="utf-8")
+    if info is not None and not body.startswith(_UTF_16_MARKS):
         with suppress(SourceFailed, LookupError, _NotXml):
-            return _parsed(source, body, encoding=told[1])
-    return _mended(source, body, told[1] if told else None)
+            return _parse(source, body, encoding=info[1])
+    return _parse_or_repair(source, body, info[1] if info else None)
 
 
-def _mended(
+def _parse_or_repair(
     source: str, body: bytes, charset: str | None, *, encoding: str | None = None
 ) -> etree._Element:
-    """The document as it is, or without its harmless mistakes."""
+    """Parse the document, if necessary after repairing harmless faults."""
     with suppress(_NotXml):
-        return _parsed(source, body, encoding=encoding)
-    text = mending.mended(body, charset)
+        return _parse(source, body, encoding=encoding)
+    text = xml_repair.repaired(body, charset)
     if text is not None:
         with suppress(_NotXml):
-            return _parsed(source, text.encode(), encoding="utf-8")
+            return _parse(source, text.encode(), encoding="utf-8")
     raise SourceFailed(f"{source}: resposta não é XML")
 
 
@@ -201,10 +200,10 @@ def _is_utf_8(body: bytes) -> bool:
     return True
 
 
-def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._Element:
+def _parse(source: str, body: bytes, *, encoding: str | None = None) -> etree._Element:
     if body.count(b"<") > _TAGS_MAX:
         raise SourceFailed(f"{source}: resposta com elementos demais")
-    # A new parser each time: lxml's may not be shared by threads, and are cheap.
+    # a new parser each time: lxml's are not thread-safe, and cheap
     parser = etree.XMLParser(
         encoding=encoding,
         resolve_entities=False,
@@ -215,8 +214,8 @@ def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._
         remove_comments=True,
         remove_pis=True,
     )
-    # SOAP forbids document types. Refused before parsing, no entity is ever declared; asked
-    # once more afterwards, since other encodings can hide them.
+    # SOAP forbids document types. They are rejected before parsing, so that no entity is declared,
+    # and again afterwards, since other encodings can hide them.
     if b"<!DOCTYPE" in body:
         raise SourceFailed(f"{source}: resposta com DTD (recusada)")
     try:
@@ -228,18 +227,20 @@ def _parsed(source: str, body: bytes, *, encoding: str | None = None) -> etree._
     return root
 
 
-def _escaped(source: str, root: etree._Element) -> etree._Element | None:
-    """The answer, where a server put it into its wrapper as text instead of as elements."""
+def _escaped_answer(source: str, root: etree._Element) -> etree._Element | None:
+    """Return the answer if it is in a wrapper as escaped text, or None."""
     for wrapper in islice(root.iter(*_WRAPPERS), _WRAPPERS_MAX):
-        # Its own declaration speaks of an encoding that the text no longer is in.
+        # its declaration has an encoding that no longer applies
         text = _XML_DECLARATION.sub("", (wrapper.text or "").strip(), count=1).lstrip()
         if text.startswith("<"):
-            return _first(_mended(source, text.encode(), None, encoding="utf-8"), "retConsCad")
+            return _first(
+                _parse_or_repair(source, text.encode(), None, encoding="utf-8"), "retConsCad"
+            )
     return None
 
 
 def _first(root: etree._Element, name: str) -> etree._Element | None:
-    """The first element of this local name, the root included."""
+    """Return the first element of a local name, the root included, or None."""
     return next(root.iter(f"{{*}}{name}"), None)
 
 
@@ -248,9 +249,9 @@ def _children(parent: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def _texts(parent: etree._Element | None) -> Mapping[str, str]:
-    """Children without children of their own: local name and text, the empty ones left out.
+    """Return local name and text of the first leaf children, without empty ones.
 
-    Before the registrations, and only so many: there are no others that anybody would read.
+    Only the first `_FIELDS_MAX` children count: the fields precede the registrations.
     """
     texts: dict[str, str] = {}
     for child in () if parent is None else islice(parent.iterchildren("*"), _FIELDS_MAX):

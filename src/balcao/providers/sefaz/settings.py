@@ -1,8 +1,8 @@
 """The settings and addresses of Consulta Cadastro, the web service of the state treasuries.
 
-Addresses: `sefaz-consulta-cadastro.md`, section 2. For some of the UFs that use the shared service
-of Rio Grande do Sul (SVRS) only public clients vouch; such a UF may answer that it is not served
-there, and the settings can leave it out.
+Addresses: `sefaz-consulta-cadastro.md`, section 2. For some UFs only public clients document that
+they use the shared service of Rio Grande do Sul (SVRS); it may reply that it does not serve such a
+UF, and the settings can exclude it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ _SVRS_UFS = frozenset(
     }
 )  # fmt: skip
 
-# Their own services: both hosts, and the path they share.
+# UFs with their own service: hosts of production and homologation, and the path.
 _OWN: Mapping[str, tuple[str, str, str]] = {
     "AM": ("nfe.sefaz.am.gov.br", "homnfe.sefaz.am.gov.br", "services2/services/{}"),
     "BA": ("nfe.sefaz.ba.gov.br", "hnfe.sefaz.ba.gov.br", "webservices/{0}/{0}.asmx"),
@@ -42,12 +42,12 @@ _OWN: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 
-# MA is missing: its authoriser (SVAN) has no such service.
+# Without MA: its authoriser (SVAN) has no such service.
 UFS_SERVED: frozenset[str] = _SVRS_UFS | frozenset(_OWN)
 
 
 def endpoint(environment: Environment, uf: str) -> str | None:
-    """Return the address for questions about a UF; None if no service answers them."""
+    """Return the address of a UF's service; None if it has none."""
     production = environment == "production"
     if uf in _SVRS_UFS:
         return f"https://{'cad' if production else 'cad-homologacao'}.{_SVRS}"
@@ -96,12 +96,10 @@ class SefazSettings(ProviderSettings):
 
     @property
     def is_on(self) -> bool:
-        """Whether the source is configured."""
         return self.certificate is not None or self.url != ""
 
     @property
     def address(self) -> str:
-        """The address in words, or the one that replaces all."""
         if self.url:
             return self.url
         kind = "produção" if self.environment == "production" else "homologação"
@@ -109,31 +107,27 @@ class SefazSettings(ProviderSettings):
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """The address by UF, of those that have one."""
         known = {uf: endpoint(self.environment, uf) for uf in UFS} | dict(self.endpoints)
         return {uf: _moved(url, self.url) for uf, url in known.items() if url}
 
     def check(self) -> None:
-        """Raises `CertificateUnusable`."""
-        from balcao.providers.sefaz import examination
+        from balcao.providers.sefaz import certificate_checks
 
-        examination.usable(self)
+        certificate_checks.checked_certificate(self)
 
     def out_of_use(self, now: datetime) -> str | None:
-        """Return why the certificate cannot be used (any more), or None."""
-        from balcao.providers.sefaz import examination
+        from balcao.providers.sefaz import certificate_checks
 
-        return examination.out_of_use(self, now)
+        return certificate_checks.out_of_use(self, now)
 
     def remarks(self, now: datetime) -> Iterator[Remark]:
-        """Return remarks about the certificate."""
-        from balcao.providers.sefaz import examination
+        from balcao.providers.sefaz import certificate_checks
 
-        return examination.remarks(self, now)
+        return certificate_checks.remarks(self, now)
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """Return settings for the simulator, without TLS and so without a certificate."""
+        # without TLS, and so without a certificate
         return cls(url=f"{base}/sefaz")
 
 

@@ -1,7 +1,7 @@
-"""What the codes (`cStat`) of "Consulta Cadastro" mean for us.
+"""The meaning of the codes (`cStat`) of "Consulta Cadastro".
 
-The codes: taxpayer's manual of the NF-e, by `sefaz-consulta-cadastro.md` section 6. The text
-that comes with a code (`xMotivo`) is not read: it may quote what was asked.
+The codes are from the taxpayer's manual of the NF-e (`sefaz-consulta-cadastro.md` section 6). The
+text of a code (`xMotivo`) is ignored: it may contain the document.
 """
 
 from collections.abc import Mapping
@@ -12,21 +12,21 @@ from balcao.sources import replies
 
 PAUSED_RETRY_SECONDS = 60  # 108: "momentarily, short term"
 STOPPED_RETRY_SECONDS = 600  # 109: "without forecast"
-ABUSE_RETRY_SECONDS = 3600  # 656: asking on prolongs it
-NEVER_RETRY_SECONDS = 3600  # what a UF does not offer it will not offer in half a minute
+ABUSE_RETRY_SECONDS = 3600  # 656: further requests prolong it
+NEVER_RETRY_SECONDS = 3600  # unsupported by the UF: an early retry is useless
 
 
 class StatusMeaning(Enum):
-    """What follows from a code."""
+    """The meaning of a code."""
 
     FOUND = auto()  # registrations follow
-    NONE = auto()  # not registered in this UF: an answer, and a valid one
-    REFUSED = auto()  # our certificate, or the company it names: only the operator can mend it
-    UNAVAILABLE = auto()  # on their side, and it will pass
-    UNSUPPORTED = auto()  # this UF does not answer such questions; another source may
-    THROTTLED = auto()  # we asked too much
-    MISTAKE = auto()  # our message is not as they want it
-    ARGUMENT = auto()  # they think the document invalid; we checked it, so they are wrong
+    NONE = auto()  # not registered in this UF: a valid answer
+    REFUSED = auto()  # our certificate, or its company: only the operator can fix it
+    UNAVAILABLE = auto()  # temporary, on their side
+    UNSUPPORTED = auto()  # this UF does not answer such inquiries; another source may
+    THROTTLED = auto()  # too many requests
+    MISTAKE = auto()  # our message is rejected
+    ARGUMENT = auto()  # the document is taken for invalid, although we validated it
 
 
 _CODES: Mapping[StatusMeaning, str] = {
@@ -43,7 +43,7 @@ MEANINGS: Mapping[str, StatusMeaning] = {
     code: meaning for meaning, codes in _CODES.items() for code in codes.split()
 }
 
-# What the operator can do about a refusal; the others say "certificado recusado".
+# Causes of a refusal, for the operator; others are "certificado recusado".
 _REFUSALS: Mapping[str, str] = {
     "257": "a empresa do certificado não é emissora autorizada de NF-e",
     "281": "certificado fora do prazo de validade",
@@ -53,8 +53,8 @@ _REFUSALS: Mapping[str, str] = {
 _WAITS: Mapping[str, int] = {"108": PAUSED_RETRY_SECONDS, "109": STOPPED_RETRY_SECONDS}
 
 
-def found(source: str, code: str) -> bool:
-    """Whether registrations follow (True), or there are none in this UF (False).
+def has_registrations(source: str, code: str) -> bool:
+    """Return whether registrations follow (True) or there are none in this UF (False).
 
     Raises `SourceUnavailable` or `SourceFailed` for every other code.
     """
@@ -87,5 +87,5 @@ def _error(source: str, code: str, meaning: StatusMeaning | None) -> SourceError
 
 
 def _shown(code: str) -> str:
-    """A code is three digits; anything else might be anything, so it is not repeated."""
+    # anything but three digits could be personal data, so it is not repeated
     return code if len(code) == 3 and code.isascii() and code.isdecimal() else "fora do formato"

@@ -1,7 +1,7 @@
-"""The federal joint certificate by SERPRO's Consulta CND (`serpro-cnd.md` sections 1 and 2).
+"""Adapter of SERPRO's Consulta CND, the federal certificate (`serpro-cnd.md` sections 1 and 2).
 
-By contract. It finds the certificate in force or issues one, as it sees fit: there is no way to
-ask for a new issuance. The token is `oauth.py`'s.
+The service returns the certificate in force or issues one; a new issuance cannot be requested.
+`oauth.py` adds the token.
 """
 
 import base64
@@ -18,15 +18,21 @@ from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.providers.serpro.settings import COMPANY_CODES
 from balcao.sources import replies
-from balcao.sources.contract import Certified, Conversation, Exchange, HttpReply, HttpRequest
+from balcao.sources.contract import (
+    Conversation,
+    Exchange,
+    HttpReply,
+    HttpRequest,
+    Issuance,
+)
 from balcao.sources.online import Capabilities
 from balcao.sources.replies import text
 
-# No CNPJ, for its check digits are wrong: refused as an argument, which they do not charge.
+# Not a CNPJ, since its check digits are wrong: refused as a parameter, which is not charged.
 IMPOSSIBLE_CNPJ = "00000000000001"
 
-# They want 500 ms between calls, and clients wait 700. Every call that is told to wait longer is
-# HTTP 201, which they charge, so ours grow apart.
+# Calls must be 500 ms apart; other clients wait 700. Each reply "still processing" is HTTP 201 and
+# charged, so the pauses grow.
 FIRST_PAUSE_SECONDS = 0.7
 PAUSE_SECONDS_MAX = 2.0
 
@@ -34,7 +40,7 @@ _CHARGED = (200, 201)
 
 
 class Status(IntEnum):
-    """Their result codes."""
+    """The service's result codes."""
 
     FOUND = 1
     ISSUED = 2
@@ -50,9 +56,8 @@ class Status(IntEnum):
 
 _MISTAKES = (9, 10, 11, 12, 13, 15)
 
-# They concluded, and there is no certificate. Pending items may be returns that were not filed:
-# nobody says that there are debts, so this is no positive certificate. A taxpayer they do not
-# know can be issued none either.
+# Final results without a certificate. Pending items may be returns that were not filed, which does
+# not prove debts, so this is no positive certificate. An unknown taxpayer cannot get one either.
 _IMPOSSIBLE = {
     Status.PENDING_ITEMS: "A certidão não foi emitida: há pendências a conferir na situação"
     " fiscal.",
@@ -73,7 +78,7 @@ class _Certificate(msgspec.Struct, rename="pascal"):
     documento_pdf: str | None = None
 
 
-class _Said(msgspec.Struct, rename="pascal"):
+class _Result(msgspec.Struct, rename="pascal"):
     status: int
     mensagem: str | None = None
     chave: str | None = None
@@ -82,7 +87,7 @@ class _Said(msgspec.Struct, rename="pascal"):
 
 @dataclass(frozen=True, slots=True)
 class SerproCndAdapter:
-    """One contract's product."""
+    """The product of one contract."""
 
     product: str = "consulta-cnd"
     accepts_alphanumeric: bool = True
@@ -94,7 +99,7 @@ class SerproCndAdapter:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Companies only: it asks no birth date, so nobody would have confirmed a person's."""
+        # companies only: without a birth date, a person's request would be unconfirmed
         return Capabilities(
             frozenset({"federal_certificate"}),
             alphanumeric=self.accepts_alphanumeric,
@@ -102,34 +107,33 @@ class SerproCndAdapter:
         )
 
     def converse(self, inquiry: Inquiry) -> Conversation:
-        """The certificate without its receipt."""
         certified = yield from self.certify(inquiry)
         return None if certified is None else certified.certificate
 
-    def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
-        """Ask once, then for the result of that, by its key: never for a second one."""
+    def certify(self, inquiry: Inquiry) -> Exchange[Issuance]:
+        """Request a certificate once, then poll for its result by its key."""
         request = self._request(inquiry.document.text)
         reply = yield self._send(request)
         charged = reply.status in _CHARGED
         pauses = _pauses()
-        while (said := self._read(reply)).status == Status.PROCESSING:
-            request.chave = text(said.chave) or request.chave
+        while (result := self._read(reply)).status == Status.PROCESSING:
+            request.chave = text(result.chave) or request.chave
             if request.chave is msgspec.UNSET:
                 raise SourceFailed(f"{self.name}: resposta incompleta, sem chave")
             reply = yield self._send(request, after_seconds=next(pauses))
             charged = charged or reply.status in _CHARGED
-        return self._conclude(said, inquiry, charged=charged)
+        return self._conclude(result, inquiry, charged=charged)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
-        """A number that is no CNPJ: the token, the product and the contract are tried with it.
+        """Ask for an invalid CNPJ, which checks the token, the product and the contract.
 
-        They charge HTTP 200 and 201 and nothing else; should they take it for a CNPJ after all,
-        the probe costs one consultation.
+        Only HTTP 200 and 201 are charged; if the number is accepted after all, the probe costs one
+        query.
         """
         reply = yield self._send(self._request(IMPOSSIBLE_CNPJ, with_pdf=False))
-        said = self._read(reply)
-        if said.status in (Status.INTERRUPTED, Status.BASE_UNAVAILABLE, Status.SERVER_ERROR):
-            raise self._failure(said.status)
+        result = self._read(reply)
+        if result.status in (Status.INTERRUPTED, Status.BASE_UNAVAILABLE, Status.SERVER_ERROR):
+            raise self._error_for(result.status)
         return "respondeu"
 
     def _request(self, cnpj: str, *, with_pdf: bool = True) -> "_Request":
@@ -144,23 +148,23 @@ class SerproCndAdapter:
             after_seconds=after_seconds,
         )
 
-    def _read(self, reply: HttpReply) -> _Said:
-        """Their result. It counts before the HTTP status, which may only take it away."""
+    def _read(self, reply: HttpReply) -> _Result:
+        """Read the result. An HTTP error overrides a certificate or "still processing"."""
         good = 200 <= reply.status < 300
         try:
-            said = replies.decode_what_can_be(self.name, _Said, reply.body)
+            result = replies.decode_lenient(self.name, _Result, reply.body)
         except SourceFailed:
             if not good:
-                raise self._refusal(reply) from None
+                raise self._error_for_http(reply) from None
             raise
-        brings_something = said.status in (Status.FOUND, Status.ISSUED, Status.PROCESSING)
+        brings_something = result.status in (Status.FOUND, Status.ISSUED, Status.PROCESSING)
         if not good and (brings_something or reply.status in (401, 403, 429)):
-            raise self._refusal(reply)
-        if reply.status >= 500 and said.status in _IMPOSSIBLE:
-            raise self._refusal(reply)
-        return said
+            raise self._error_for_http(reply)
+        if reply.status >= 500 and result.status in _IMPOSSIBLE:
+            raise self._error_for_http(reply)
+        return result
 
-    def _refusal(self, reply: HttpReply) -> SourceError:
+    def _error_for_http(self, reply: HttpReply) -> SourceError:
         match reply.status:
             case 401:
                 return replies.misconfigured(self.name, "token novo recusado, HTTP 401")
@@ -169,9 +173,9 @@ class SerproCndAdapter:
             case 404 if b'"fault"' in reply.body:
                 return replies.misconfigured(self.name, "produto desconhecido, HTTP 404")
             case _:
-                return replies.refusal(self.name, reply)
+                return replies.error_for_status(self.name, reply)
 
-    def _failure(self, status: int) -> SourceError:
+    def _error_for(self, status: int) -> SourceError:
         match status:
             case Status.INTERRUPTED:
                 return SourceFailed(f"{self.name}: análise interrompida, status 5")
@@ -186,65 +190,65 @@ class SerproCndAdapter:
             case _ if status in _MISTAKES:
                 return SourceFailed(f"{self.name}: ERRO NOSSO NA CONSULTA: status {status}")
             case _:
-                # A number as long as a document is none of theirs, and is not repeated.
+                # a longer number could be a document, so it is not repeated
                 number = f" {status}" if 0 <= status <= 999 else ""
                 return SourceFailed(f"{self.name}: status desconhecido{number}")
 
-    def _conclude(self, said: _Said, inquiry: Inquiry, *, charged: bool) -> Certified:
-        if said.status in (Status.FOUND, Status.ISSUED):
-            return self._certified(said, charged=charged)
-        if said.status in _IMPOSSIBLE:
-            if reason_of(said.mensagem).is_of_the_portal:
+    def _conclude(self, result: _Result, inquiry: Inquiry, *, charged: bool) -> Issuance:
+        if result.status in (Status.FOUND, Status.ISSUED):
+            return self._certified(result, charged=charged)
+        if result.status in _IMPOSSIBLE:
+            if reason_of(result.mensagem).is_of_the_portal:
                 raise SourceFailed(f"{self.name}: a origem pede para tentar mais tarde")
             impossible = FederalCertificate(
                 document=inquiry.document.text,
-                message=text(said.mensagem) or _IMPOSSIBLE[Status(said.status)],
-                provider_code=said.status,
+                message=text(result.mensagem) or _IMPOSSIBLE[Status(result.status)],
+                provider_code=result.status,
                 provider_billable=charged,
             )
-            return Certified(impossible)
-        raise self._failure(said.status)
+            return Issuance(impossible)
+        raise self._error_for(result.status)
 
-    def _certified(self, said: _Said, *, charged: bool) -> Certified:
-        if said.certidao is None:
+    def _certified(self, result: _Result, *, charged: bool) -> Issuance:
+        if result.certidao is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem certidão")
-        it = said.certidao
+        it = result.certidao
         kind = self._kind(it)
         good = kind in ("CND", "CPEND")
         code = text(it.codigo_controle)
-        issued_on, validity = replies.civil_day(it.data_emissao), self._day(it.data_validade)
+        issued_on, validity = replies.brasilia_day(it.data_emissao), self._day(it.data_validade)
         if good and code is None and validity is None:
             raise SourceFailed(f"{self.name}: resposta incompleta, sem código e validade")
         if issued_on is not None and validity is not None and validity < issued_on:
             raise SourceFailed(f"{self.name}: validade anterior à emissão")
         certificate = FederalCertificate(
-            document=replies.plain(it.contribuinte_certidao) or "",
+            document=replies.without_punctuation(it.contribuinte_certidao) or "",
             kind=kind,
             code=code,
             status="Válida" if good else "",
             issued_on=issued_on,
             validity=validity,
             issued=good,
-            message=None if good else text(said.mensagem),
+            message=None if good else text(result.mensagem),
             verification_code=code or "",
-            provider_code=said.status,
+            provider_code=result.status,
             provider_billable=charged,
         )
-        return Certified(certificate, _pdf(it.documento_pdf))
+        return Issuance(certificate, _pdf(it.documento_pdf))
 
-    def _kind(self, said: _Certificate) -> CertificateType:
-        """A generated client in the wild knows the field by its accent."""
-        stated = {
-            str(each) for each in (said.tipo_certidao, said.tipo_certidao_) if each is not None
+    def _kind(self, result: _Certificate) -> CertificateType:
+        """Return the type. A published client has the field's name with an accent."""
+        value = {
+            str(each) for each in (result.tipo_certidao, result.tipo_certidao_) if each is not None
         }
-        known = [kind for number, kind in _KINDS.items() if stated == {str(number)}]
+        known = [kind for number, kind in _KINDS.items() if value == {str(number)}]
         if not known:
             raise SourceFailed(f"{self.name}: tipo de certidão desconhecido")
         return known[0]
 
     def _day(self, raw: str | None) -> str | None:
-        """The day in Brasília of a date or date-time. Raises `SourceFailed` for anything else."""
-        found = replies.civil_day(raw)
+        """Return the day in Brasília of a date or date-time, or None. Raises `SourceFailed`."""
+        found = replies.brasilia_day(raw)
         if found is None and text(raw) is not None:
             raise SourceFailed(f"{self.name}: data em outra forma")
         return found
@@ -266,7 +270,7 @@ def _pauses() -> Iterator[float]:
 
 
 def _pdf(raw: str | None) -> bytes | None:
-    """What cannot be read is no receipt, and the certificate is one without it."""
+    """Decode the receipt; None if that fails: the certificate is valid without it."""
     try:
         plain = (raw or "").encode("ascii").translate(None, b" \t\r\n")
         return base64.b64decode(plain, validate=True) or None

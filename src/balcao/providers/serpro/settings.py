@@ -1,4 +1,4 @@
-"""The settings of SERPRO Consulta CNPJ v2, by contract."""
+"""The settings of SERPRO's services."""
 
 from collections.abc import Mapping
 from typing import Self
@@ -7,12 +7,12 @@ from pydantic import Field, SecretStr, model_validator
 
 from balcao.providers.fields import ProviderSettings, WebAddress
 
-# `CodigoIdentificacao` of a company, by the version of Consulta CND.
+# `CodigoIdentificacao` of a company, by version of Consulta CND.
 COMPANY_CODES: Mapping[str, str] = {"v1": "9001", "v2": "9201"}
 
 
 class SerproSettings(ProviderSettings):
-    """SERPRO Consulta CNPJ v2, by contract."""
+    """SERPRO: Consulta CNPJ v2 and Consulta CND, by contract."""
 
     url: WebAddress = Field("https://gateway.apiserpro.serpro.gov.br", description="Endereço base.")
     consumer_key: SecretStr = Field(
@@ -55,7 +55,6 @@ class SerproSettings(ProviderSettings):
 
     @classmethod
     def simulated(cls, base: str) -> Self:
-        """At the simulator."""
         return cls(
             url=f"{base}/serpro",
             consumer_key=SecretStr("sandbox"),

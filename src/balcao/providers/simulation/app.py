@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from balcao.providers import PROVIDERS
 from balcao.providers.contract import Provider
-from balcao.providers.simulation.exchange import ConnectionCut, Endpoint, Simulated
-from balcao.providers.simulation.staging import SLOW_SECONDS, Stage
+from balcao.providers.simulation.faults import SLOW_SECONDS, FaultInjector
+from balcao.providers.simulation.messages import ConnectionCut, Endpoint, Simulator
 
 
 def _now() -> datetime:
@@ -26,20 +26,20 @@ def simulated_providers(
     never_seconds: float = 3600,
     slow_seconds: float = SLOW_SECONDS,
     providers: Sequence[Provider] = PROVIDERS,
-) -> Mapping[str, Simulated]:
-    """All of them, each by its path prefix.
+) -> Mapping[str, Simulator]:
+    """Create all simulated providers, by path prefix.
 
-    `clock` returns aware times. `delay_seconds` is the time every answer takes, `never_seconds`
-    how long "never answers" lasts, `slow_seconds` what "well after 3 s" is. They remember only
-    which documents were asked once, so each call of this starts afresh.
+    `clock` returns aware times. `delay_seconds` delays every reply, `never_seconds` is how long
+    "never answers" lasts, and `slow_seconds` the delay of "well after 3 s". Their only state is
+    which documents were requested before; each call starts without it.
     """
-    stage = Stage(
+    faults = FaultInjector(
         delay_seconds=delay_seconds, never_seconds=never_seconds, slow_seconds=slow_seconds
     )
     return {
         prefix: simulated
         for each in providers
-        for prefix, simulated in each.simulators(stage, clock).items()
+        for prefix, simulated in each.simulators(faults, clock).items()
     }
 
 
@@ -51,7 +51,7 @@ def create_app(
     slow_seconds: float = SLOW_SECONDS,
     providers: Sequence[Provider] = PROVIDERS,
 ) -> ASGIApp:
-    """The simulator for an ASGI client within the process; see `simulated_providers`."""
+    """Create the simulator for an ASGI client in this process; see `simulated_providers`."""
     simulated = simulated_providers(
         clock=clock,
         delay_seconds=delay_seconds,
@@ -61,12 +61,12 @@ def create_app(
     )
     endpoints = {prefix: Endpoint(prefix, each) for prefix, each in simulated.items()}
 
-    async def who_is_here(_: Request) -> JSONResponse:
+    async def index(_: Request) -> JSONResponse:
         return JSONResponse({"simulator": "balcao", "providers": sorted(endpoints)})
 
     return Router(
         [
-            Route("/", who_is_here),
+            Route("/", index),
             *(Route(prefix, endpoint) for prefix, endpoint in endpoints.items()),
             *(Mount(prefix, endpoint) for prefix, endpoint in endpoints.items()),
         ],
@@ -80,10 +80,10 @@ def create_server_app(
     never_seconds: float = 3600,
     providers: Sequence[Provider] = PROVIDERS,
 ) -> ASGIApp:
-    """The simulator for a server such as uvicorn; see `create_app`.
+    """Create the simulator for a server such as uvicorn; see `create_app`.
 
-    An application that returns without having sent the announced body makes the server close
-    the connection, which is what the client shall see. An error would be logged as a bug too.
+    To cut a connection, the application returns before the announced body is complete, and the
+    server closes it. An exception would be logged as a bug.
     """
     app = create_app(delay_seconds=delay_seconds, never_seconds=never_seconds, providers=providers)
 

@@ -1,7 +1,6 @@
-"""Receipts of fictitious certificates, as PDF and as HTML: they say of themselves that they are.
+"""Receipts of fictitious certificates, as PDF and HTML, marked as fictitious.
 
-The same certificate gives the same bytes, whenever it is fetched. Three documents are promised
-receipts that nobody should keep.
+Equal certificates have equal bytes. Three documents have receipts that must be rejected.
 """
 
 import html as markup
@@ -16,20 +15,20 @@ from reportlab.lib.utils import simpleSplit
 from reportlab.pdfgen.canvas import Canvas
 
 from balcao.fiction.records import FederalFiction, FederalKind, StateFiction
-from balcao.providers.simulation.exchange import day, punctuated
+from balcao.providers.simulation.messages import day, punctuated
 
 MARK = "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL"
 
 
 class BadReceipt(StrEnum):
-    """What is wrong with a receipt."""
+    """The fault of a receipt."""
 
     SCRIPT = "it runs a script when it is opened"
     ATTACHMENT = "a file is embedded in it"
     IMPOSTOR = "it only claims to be a PDF"
 
 
-# Whose receipts are bad; otherwise these companies are like any of their class.
+# Companies with bad receipts; otherwise they are like any of their class.
 BAD_RECEIPTS: Mapping[str, BadReceipt] = {
     "90080001000186": BadReceipt.SCRIPT,
     "90080002000120": BadReceipt.ATTACHMENT,
@@ -41,8 +40,8 @@ _WIDTH = A4[0] - 2 * _MARGIN
 
 
 @dataclass(frozen=True, slots=True)
-class _Sheet:
-    """What is written on a receipt."""
+class _Content:
+    """The content of a receipt."""
 
     issuer: str
     title: str
@@ -51,25 +50,25 @@ class _Sheet:
 
 
 def pdf(certificate: FederalFiction | StateFiction) -> bytes:
-    """The receipt as PDF: one page."""
+    """Return the receipt as a PDF of one page."""
     bad = BAD_RECEIPTS.get(certificate.document)
     if bad is BadReceipt.IMPOSTOR:
         return b"%PDF-1.7\n" + html(certificate)
-    good = _drawn(_sheet(certificate))
-    return good if bad is None else _spoiled(good, bad)
+    good = _rendered(_content(certificate))
+    return good if bad is None else _corrupted(good, bad)
 
 
 def html(certificate: FederalFiction | StateFiction) -> bytes:
-    """The receipt as HTML, without anything that is fetched or run."""
-    sheet = _sheet(certificate)
+    """Return the receipt as HTML, without scripts or external resources."""
+    content = _content(certificate)
     facts = "".join(
         f"<tr><th>{markup.escape(name)}</th><td>{markup.escape(value)}</td></tr>"
-        for name, value in sheet.facts
+        for name, value in content.facts
     )
     return (
         '<!DOCTYPE html><html lang="pt-BR"><head><meta charset="utf-8">'
-        f"<title>{sheet.title}</title></head><body><p><strong>{MARK}</strong></p>"
-        f"<p>{sheet.issuer}</p><h1>{sheet.title}</h1><p>{sheet.text}</p>"
+        f"<title>{content.title}</title></head><body><p><strong>{MARK}</strong></p>"
+        f"<p>{content.issuer}</p><h1>{content.title}</h1><p>{content.text}</p>"
         f"<table>{facts}</table><p><strong>{MARK}</strong></p></body></html>"
     ).encode()
 
@@ -85,10 +84,10 @@ _TEXTS = {
 }
 
 
-def _sheet(certificate: FederalFiction | StateFiction) -> _Sheet:
+def _content(certificate: FederalFiction | StateFiction) -> _Content:
     if isinstance(certificate, FederalFiction):
-        return _federal_sheet(certificate)
-    return _Sheet(
+        return _federal_content(certificate)
+    return _Content(
         issuer=f"FAZENDA ESTADUAL FICTÍCIA ({certificate.uf})",
         title="CERTIDÃO NEGATIVA DE DÉBITOS TRIBUTÁRIOS ESTADUAIS",
         text="Não constam débitos em nome do contribuinte abaixo identificado.",
@@ -103,9 +102,9 @@ def _sheet(certificate: FederalFiction | StateFiction) -> _Sheet:
     )
 
 
-def _federal_sheet(certificate: FederalFiction) -> _Sheet:
+def _federal_content(certificate: FederalFiction) -> _Content:
     company = len(certificate.document) == 14
-    return _Sheet(
+    return _Content(
         issuer="RECEITA FEDERAL E PROCURADORIA-GERAL DA FAZENDA NACIONAL FICTÍCIAS",
         title=certificate.title or "EMISSÃO DE CERTIDÃO: NÃO FOI POSSÍVEL CONCLUIR",
         text=_TEXTS[certificate.kind],
@@ -124,19 +123,19 @@ def _facts(*facts: tuple[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple([(name, value) for name, value in facts if value])
 
 
-def _drawn(sheet: _Sheet) -> bytes:
+def _rendered(content: _Content) -> bytes:
     into = io.BytesIO()
-    # Neither times nor chance: the bytes depend on the certificate alone.
+    # invariant: no times or random identifiers, so that equal certificates have equal bytes
     page = Canvas(into, pagesize=A4, invariant=1, lang="pt-BR")
-    page.setTitle(sheet.title)
+    page.setTitle(content.title)
     page.setAuthor("Simulador do Balcão")
     page.setSubject(MARK)
     height = A4[1] - _MARGIN
     height = _lines(page, MARK, height, "Helvetica-Bold", 13)
-    height = _lines(page, sheet.issuer, height - 24, "Helvetica", 10)
-    height = _lines(page, sheet.title, height - 12, "Helvetica-Bold", 14)
-    height = _lines(page, sheet.text, height - 18, "Helvetica", 11) - 12
-    for name, value in sheet.facts:
+    height = _lines(page, content.issuer, height - 24, "Helvetica", 10)
+    height = _lines(page, content.title, height - 12, "Helvetica-Bold", 14)
+    height = _lines(page, content.text, height - 18, "Helvetica", 11) - 12
+    for name, value in content.facts:
         height = _lines(page, f"{name}: {value}", height, "Helvetica", 11)
     _lines(page, MARK, _MARGIN, "Helvetica-Bold", 13)
     page.showPage()
@@ -145,7 +144,7 @@ def _drawn(sheet: _Sheet) -> bytes:
 
 
 def _lines(page: Canvas, text: str, height: float, font: str, size: float) -> float:
-    """Write a paragraph down from a height; where the next one begins."""
+    """Write a paragraph at a height, and return the height of the next one."""
     page.setFont(font, size)
     for line in simpleSplit(text, font, size, _WIDTH):
         page.drawString(_MARGIN, height, line)
@@ -153,7 +152,7 @@ def _lines(page: Canvas, text: str, height: float, font: str, size: float) -> fl
     return height
 
 
-def _spoiled(good: bytes, bad: BadReceipt) -> bytes:
+def _corrupted(good: bytes, bad: BadReceipt) -> bytes:
     with pikepdf.open(io.BytesIO(good)) as document:
         if bad is BadReceipt.SCRIPT:
             document.Root.OpenAction = pikepdf.Dictionary(

@@ -1,6 +1,6 @@
-"""Serve the simulator over HTTP/1.1 by uvicorn, in the clear or by TLS 1.2 and newer.
+"""Serve the simulator by uvicorn over HTTP/1.1, plain or with TLS 1.2 and newer.
 
-Clients with a certificate: the application gets it in a header, as from a proxy.
+The application gets a client's certificate in a header, as from a proxy.
 """
 
 import asyncio
@@ -21,38 +21,38 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from balcao.providers.contract import MutualTls
-from balcao.providers.simulation.exchange import BODY_BYTES_MAX, CERTIFICATE_HEADER
+from balcao.providers.simulation.messages import BODY_BYTES_MAX, CERTIFICATE_HEADER
 
 # OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name.
-_TAKE_EXPIRED_ONES = 0x200000
+_NO_CHECK_TIME = 0x200000
 
 _PIECE_BYTES = 4_096
 
-# What it would tell of is what clients are promised: connections that are cut.
+# It would log cut connections, which are intended.
 _SILENT = logging.Logger("silent", logging.CRITICAL + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ListenerLimits:
-    """What one listener puts up with."""
+    """Limits of one listener."""
 
-    requests: int = 512  # that are answered at a time; others wait
+    requests: int = 512  # concurrent ones; others wait
     header_bytes: int = 16_384
     body_bytes: int = BODY_BYTES_MAX
     handshake_seconds: float = 10
-    request_seconds: float = 30  # to send a whole one, and between two of a connection
-    goodbye_seconds: float = 2
+    request_seconds: float = 30  # for sending a whole one, and between two on a connection
+    shutdown_seconds: float = 2
 
 
 def server_context(providers: Iterable[MutualTls]) -> ssl.SSLContext:
-    """TLS with clients of the providers' authorities only.
+    """Return a TLS context that requires client certificates of the providers' authorities.
 
-    Expired certificates are let through: what is said of them is an answer.
+    Expired ones are accepted: the application rejects them with an answer.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_REQUIRED
-    context.verify_flags |= ssl.VerifyFlags(_TAKE_EXPIRED_ONES)
+    context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
     for each in providers:
         context.load_cert_chain(each.server)
         context.load_verify_locations(each.authority)
@@ -68,10 +68,10 @@ async def listening(
     context: ssl.SSLContext | None = None,
     limits: ListenerLimits | None = None,
 ) -> AsyncIterator[int]:
-    """Serve until the block ends; yield the port. Connections do not outlive the block.
+    """Serve until the block ends, then close all connections; yields the port.
 
-    `context`: ask clients for a certificate; None: no TLS. `app` returns early where a
-    connection is to be cut: see `create_server_app`.
+    `context`: TLS with client certificates; None: no TLS. `app` returns early to cut a
+    connection: see `create_server_app`.
     """
     limits = limits or ListenerLimits()
     config = Config(
@@ -87,16 +87,16 @@ async def listening(
     )
     config.load()
     state = ServerState()
-    places = asyncio.Semaphore(limits.requests)
+    slots = asyncio.Semaphore(limits.requests)
     tls: dict[str, Any] = {}
     if context is not None:
         tls = {
             "ssl": context,
             "ssl_handshake_timeout": limits.handshake_seconds,
-            "ssl_shutdown_timeout": limits.goodbye_seconds,
+            "ssl_shutdown_timeout": limits.shutdown_seconds,
         }
     server = await asyncio.get_running_loop().create_server(
-        lambda: _Connection(config, state, limits, places),
+        lambda: _Connection(config, state, limits, slots),
         host,
         port,
         backlog=limits.requests,
@@ -107,7 +107,7 @@ async def listening(
     finally:
         server.close()
         for connection in list(state.connections):
-            # One that was closed twice, and is still saying goodbye, knows its TLS no more.
+            # a connection that is shutting down may have lost its TLS object
             with contextlib.suppress(AttributeError):
                 connection.transport.abort()
         for task in list(state.tasks):
@@ -117,36 +117,36 @@ async def listening(
 
 
 class _Connection(H11Protocol):
-    """A client, one request after the other."""
+    """A client's connection, with one request at a time."""
 
     def __init__(
-        self, config: Config, state: ServerState, limits: ListenerLimits, places: asyncio.Semaphore
+        self, config: Config, state: ServerState, limits: ListenerLimits, slots: asyncio.Semaphore
     ) -> None:
         super().__init__(config, state, {})
         self.logger = _SILENT
         self._limits = limits
-        self._places = places
-        self._behind, self.app = self.app, self._admitted
+        self._slots = slots
+        self._inner, self.app = self.app, self._buffered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         tls = transport.get_extra_info("ssl_object")
-        shown = None if tls is None else tls.getpeercert(binary_form=True)
-        self._certificate = None if shown is None else base64.b64encode(shown)
-        self._silence = self.loop.call_later(self._limits.request_seconds, transport.close)
+        certificate = None if tls is None else tls.getpeercert(binary_form=True)
+        self._certificate = None if certificate is None else base64.b64encode(certificate)
+        self._idle_timer = self.loop.call_later(self._limits.request_seconds, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._silence.cancel()
+        self._idle_timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """In small pieces, or limits are overrun before they are looked at."""
+        # in small pieces, so that h11 checks its limits in time
         for start in range(0, len(data), _PIECE_BYTES):
             if not self.transport.is_closing():
                 super().data_received(data[start : start + _PIECE_BYTES])
 
     def send_400_response(self, msg: str) -> None:
-        """Uvicorn calls it while it handles what h11 raised, which knows the better status."""
+        # called while uvicorn handles an error of h11, which has a more specific status
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             refusal = h11.Response(
                 status_code=getattr(sys.exception(), "error_status_hint", 400),
@@ -156,9 +156,9 @@ class _Connection(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-    async def _admitted(self, scope: Any, receive: Any, send: Any) -> None:
-        """Hand a request on once it is whole, with the certificate of who sent it."""
-        self._silence.cancel()
+    async def _buffered(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on once it is complete, with the client's certificate."""
+        self._idle_timer.cancel()
         body = b""
         more = True
         try:
@@ -177,11 +177,11 @@ class _Connection(H11Protocol):
         headers = [(name, value) for name, value in scope["headers"] if name != header]
         if self._certificate is not None:
             headers.append((header, self._certificate))
-        told = {**scope, "headers": headers}
+        forwarded = {**scope, "headers": headers}
         whole = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def again() -> Any:
+        async def replay() -> Any:
             return whole.pop() if whole else await receive()
 
-        async with self._places:
-            await self._behind(told, again, send)
+        async with self._slots:
+            await self._inner(forwarded, replay, send)

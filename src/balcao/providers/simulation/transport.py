@@ -1,7 +1,7 @@
-"""The simulator as a transport of a client within the process: values in, values out, no ASGI.
+"""An httpx2 transport to the simulator in this process, without ASGI.
 
-The sandbox of every installation is asked this way, and by way of an application (`app.py`) each
-call would cost half as much again, on the event loop that serves live lookups too.
+The sandbox of every installation uses it. Through an ASGI application (`app.py`) each call would
+cost half as much again, on the event loop that also serves live lookups.
 """
 
 import asyncio
@@ -11,24 +11,24 @@ from urllib.parse import parse_qsl
 import httpx2
 from starlette.types import Message
 
-from balcao.providers.simulation.exchange import (
+from balcao.providers.simulation.messages import (
     PLAIN,
-    Simulated,
     SimulatedReply,
     SimulatedRequest,
+    Simulator,
     cut,
 )
 
 
 class SimulatorTransport(httpx2.AsyncBaseTransport):
-    """Simulated providers by path prefix (`simulated_providers`); no host is ever looked up."""
+    """A transport to simulated providers by path prefix; hosts are ignored."""
 
-    def __init__(self, simulated: Mapping[str, Simulated]) -> None:
+    def __init__(self, simulated: Mapping[str, Simulator]) -> None:
         self._simulated = simulated
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """One request. Raises `ConnectionCut` where the provider cuts its answer short."""
-        reply = await self._asked(request)
+        """Send a request. Raises `ConnectionCut` if the provider cuts its reply."""
+        reply = await self._reply(request)
         if reply.cut:
             raise cut()
         headers = {
@@ -38,11 +38,11 @@ class SimulatorTransport(httpx2.AsyncBaseTransport):
         }
         return httpx2.Response(reply.status, headers=headers, stream=httpx2.ByteStream(reply.body))
 
-    async def _asked(self, request: httpx2.Request) -> SimulatedReply:
+    async def _reply(self, request: httpx2.Request) -> SimulatedReply:
         path = request.url.path
         for prefix, simulated in self._simulated.items():
             if path == prefix or path.startswith(f"{prefix}/"):
-                asked = SimulatedRequest(
+                translated = SimulatedRequest(
                     method=request.method,
                     path=path.removeprefix(prefix),
                     query=dict(parse_qsl(request.url.query.decode(), keep_blank_values=True)),
@@ -50,11 +50,11 @@ class SimulatorTransport(httpx2.AsyncBaseTransport):
                     body=await request.aread(),
                     scheme=request.url.scheme,
                 )
-                return await simulated.answer(asked, _still_listening)
+                return await simulated.answer(translated, _never_disconnects)
         return SimulatedReply(404, b"Not Found", PLAIN)
 
 
-async def _still_listening() -> Message:
-    """Whoever stops listening cancels the call, and does not have to tell."""
+async def _never_disconnects() -> Message:
+    """Wait forever: a client in this process disconnects by cancelling the call."""
     await asyncio.get_running_loop().create_future()
-    raise AssertionError("nobody ends it")
+    raise AssertionError("never resolved")

@@ -25,7 +25,7 @@ CHECK_SECONDS_MAX = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ReceiptKeeping:
-    """A `sources.contract.ReceiptKeeper`.
+    """A `sources.contract.ReceiptStorage`.
 
     `fetch` gets the bytes from a provider's address, until a time of the event loop's clock, and
     raises `SourceError`. `inspect` returns their media type, or raises `SourceError` if they may

@@ -1,4 +1,4 @@
-"""What CNPJá says of a company (`cnpja.md`, section 4), and the parts its other answers share."""
+"""CNPJá's replies about a company (`cnpja.md`, section 4), and parts that others share."""
 
 from datetime import UTC, datetime
 from uuid import NAMESPACE_OID, uuid5
@@ -22,7 +22,7 @@ _PARTNER_TYPES = {"1": "LEGAL", "2": "NATURAL", "3": "FOREIGN"}
 _AGES = ("0-12", "13-20", "21-30", "31-40", "41-50", "51-60", "61-70", "71-80", "81+")
 _AGE_BANDS = {str(n): theirs for n, theirs in enumerate(_AGES, start=1)}
 
-# Countries are numbered by the United Nations (M49) here, by the revenue there.
+# Numbers of countries of the United Nations (M49), by those of the revenue service.
 _M49 = {
     "013": 4, "023": 276, "063": 32, "069": 36, "072": 40, "087": 56, "097": 68, "105": 76,
     "137": 136, "149": 124, "150": 831, "158": 152, "160": 156, "169": 170, "232": 208, "239": 218,
@@ -33,30 +33,30 @@ _M49 = {
 
 
 def office(cnpj: str, now: datetime) -> dict[str, object]:
-    """What `/office/{taxId}` says: the company within the establishment."""
+    """Return the body of `/office/{taxId}`: the establishment, with its company nested."""
     company = company_of(cnpj[:8])
     return {
         "taxId": cnpj,
-        # An integer, as documented; nobody documents what it is for a root with letters.
+        # an integer, as documented; undocumented for a root with letters
         "company": {
             "id": int(company.root, 10 if company.root.isdigit() else 36),
-            **_of_company(company),
+            **_company_fields(company),
         },
-        **_of_establishment(establishment_of(cnpj), now),
+        **_establishment_fields(establishment_of(cnpj), now),
     }
 
 
 def rfb(cnpj: str, now: datetime) -> dict[str, object]:
-    """What `/rfb` says: the same on one level."""
+    """Return the body of `/rfb`: the same fields as `/office`, not nested."""
     return {
         "taxId": cnpj,
-        **_of_company(company_of(cnpj[:8])),
-        **_of_establishment(establishment_of(cnpj), now),
+        **_company_fields(company_of(cnpj[:8])),
+        **_establishment_fields(establishment_of(cnpj), now),
     }
 
 
-def _of_company(c: CompanyFiction) -> dict[str, object]:
-    said: dict[str, object] = {
+def _company_fields(c: CompanyFiction) -> dict[str, object]:
+    fields: dict[str, object] = {
         "name": c.name,
         "equity": c.capital_cents / 100,
         "nature": nature(c.nature),
@@ -64,13 +64,13 @@ def _of_company(c: CompanyFiction) -> dict[str, object]:
         "members": [_member(partner) for partner in c.partners],
     }
     if c.federative_entity:  # natures below 2000 only
-        said["jurisdiction"] = c.federative_entity
-    return said
+        fields["jurisdiction"] = c.federative_entity
+    return fields
 
 
-def _of_establishment(e: Establishment, now: datetime) -> dict[str, object]:
+def _establishment_fields(e: Establishment, now: datetime) -> dict[str, object]:
     status = int(e.status)
-    said: dict[str, object] = {
+    fields: dict[str, object] = {
         "updated": timestamp(now),
         "alias": e.trade_name or None,
         "founded": e.opened,
@@ -84,20 +84,20 @@ def _of_establishment(e: Establishment, now: datetime) -> dict[str, object]:
         "sideActivities": [activity(code) for code in e.side_activities],
     }
     if e.status != "02":
-        said["reason"] = {"id": int(e.reason), "text": codes.REASONS.get(e.reason)}
+        fields["reason"] = {"id": int(e.reason), "text": codes.REASONS.get(e.reason)}
     if e.special_status:
-        said["special"] = {"id": 1, "text": e.special_status}
-        said["specialDate"] = e.special_status_date
-    return said
+        fields["special"] = {"id": 1, "text": e.special_status}
+        fields["specialDate"] = e.special_status_date
+    return fields
 
 
 def nature(code: str) -> dict[str, object]:
-    """A legal nature."""
+    """Return a legal nature."""
     return {"id": int(code), "text": codes.NATURES.get(code)}
 
 
 def address(a: AddressFiction, country: str, city_abroad: str) -> dict[str, object]:
-    """An address, as all their answers have it."""
+    """Return an address, in the format of all their replies."""
     place = a.municipality
     return {
         "municipality": int(place.ibge) if place.ibge else None,
@@ -118,17 +118,17 @@ def _country(code: str) -> dict[str, object]:
 
 
 def activity(code: str) -> dict[str, object]:
-    """A CNAE."""
+    """Return an economic activity (CNAE)."""
     return {"id": int(code), "text": codes.ACTIVITIES.get(code)}
 
 
 def phone(p: PhoneFiction) -> dict[str, str]:
-    """A telephone number."""
+    """Return a telephone number."""
     return {"type": "LANDLINE", "area": p.area_code, "number": p.number}
 
 
 def emails(address: str) -> list[dict[str, str]]:
-    """None or one e-mail address."""
+    """Return a list of at most one e-mail address."""
     if not address:
         return []
     lower = address.lower()
@@ -149,13 +149,13 @@ def _member(p: PartnerFiction) -> dict[str, object]:
         person["age"] = _AGE_BANDS[p.age_band]
     if p.country:
         person["country"] = _country(p.country)
-    said: dict[str, object] = {
+    fields: dict[str, object] = {
         "since": p.entered,
         "role": _role(p.qualification),
         "person": person,
     }
     if p.representative:
-        said["agent"] = {
+        fields["agent"] = {
             "person": {
                 "id": str(uuid5(NAMESPACE_OID, f"2 {p.representative_name} {p.representative}")),
                 "type": "NATURAL",
@@ -164,7 +164,7 @@ def _member(p: PartnerFiction) -> dict[str, object]:
             },
             "role": _role(p.representative_qualification),
         }
-    return said
+    return fields
 
 
 def _role(code: str) -> dict[str, object]:
@@ -172,5 +172,5 @@ def _role(code: str) -> dict[str, object]:
 
 
 def timestamp(now: datetime) -> str:
-    """ISO 8601 in UTC, with milliseconds."""
+    """Return an instant in ISO 8601, UTC, with milliseconds."""
     return now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""What CNPJá says of registrations with states and with Suframa (`cnpja.md`, 2 and 3)."""
+"""CNPJá's replies about registrations with states and with Suframa (`cnpja.md`, 2 and 3)."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -24,13 +24,13 @@ from balcao.providers.cnpja.simulator.company import (
 
 _TYPES = {**TYPE_TEXTS, 4: OTHER_UF_TYPE}
 
-# In the documents of 2025 a rural producer has 4, and no other type is told from IE Normal.
+# In the documentation of 2025 a rural producer has 4, and all other types are IE Normal.
 _IDS_OF_2025 = {4: 1, 5: 4, 9: 1}
 _TYPES_OF_2025 = {1: TYPE_TEXTS[1], 2: TYPE_TEXTS[2], 3: TYPE_TEXTS[3], 4: TYPE_TEXTS[5]}
 
 
 def home_of(document: str) -> str:
-    """The UF of a company or of a person; `EX` abroad."""
+    """Return the UF of a company or a person; `EX` abroad."""
     if len(document) == 11:
         return person_of(document).home.uf
     return establishment_of(document).address.municipality.uf
@@ -39,7 +39,7 @@ def home_of(document: str) -> str:
 def ccc(
     document: str, states: Collection[str], now: datetime, *, types_of_2025: bool
 ) -> dict[str, object]:
-    """What `/ccc` says: the registrations in some states, none of them being an answer too."""
+    """Return the body of `/ccc`: the registrations in some states, possibly none."""
     if len(document) == 11:
         name, found = person_of(document).name, registrations_of_person(document)
     else:
@@ -56,10 +56,10 @@ def ccc(
 
 
 def suframa(cnpj: str, record: ZoneRegistration, now: datetime) -> dict[str, object]:
-    """What `/suframa` says of a company that has a record there."""
+    """Return the body of `/suframa` for a company that is registered there."""
     e = establishment_of(cnpj)
     company = company_of(cnpj[:8])
-    said: dict[str, object] = {
+    fields: dict[str, object] = {
         "taxId": cnpj,
         "updated": timestamp(now),
         "number": record.number,
@@ -87,7 +87,7 @@ def suframa(cnpj: str, record: ZoneRegistration, now: datetime) -> dict[str, obj
             for each in record.incentives
         ],
     }
-    return said
+    return fields
 
 
 def _registration(r: RegistrationFiction, *, types_of_2025: bool) -> dict[str, object]:

@@ -1,8 +1,8 @@
-"""Infosimples' consultations, version 2: call, envelope and codes (`infosimples.md`, 1 to 3).
+"""Simulator of Infosimples, version 2: call, envelope and codes (`infosimples.md`, 1 to 3).
 
-Receipts lie at `/receipts/{name}` for an hour (`infosimples_receipts.py`). Every answer is HTTP
-200 and has its result in `code`, except where a document is promised to fail in transport.
-Nothing is remembered: neither a balance nor equal calls.
+Receipts are at `/receipts/{name}` for an hour (`service.py`). Every reply is HTTP 200 with its
+result in `code`, except for documents with faults of transport. It has no state: neither a balance
+nor a history of equal calls.
 """
 
 import base64
@@ -30,16 +30,16 @@ from balcao.providers.infosimples.simulator.service import (
     reply_of,
 )
 from balcao.providers.infosimples.simulator.sintegra import sintegra
-from balcao.providers.simulation.exchange import (
+from balcao.providers.simulation.faults import FaultInjector
+from balcao.providers.simulation.messages import (
     PLAIN,
-    Simulated,
     SimulatedReply,
     SimulatedRequest,
+    Simulator,
     json_reply,
 )
-from balcao.providers.simulation.staging import Stage
 
-# What can be asked for, by path below `/api/v2/consultas/`.
+# The services, by path below `/api/v2/consultas/`.
 SERVICES: Mapping[str, Service] = {
     "sintegra/unificada": sintegra,
     "receita-federal/pgfn": pgfn,
@@ -50,7 +50,7 @@ SERVICES: Mapping[str, Service] = {
 # How long a receipt can be fetched.
 RECEIPT_LIFE = timedelta(hours=1)
 
-# Tokens with a promised refusal; every other token that is not empty is good.
+# Tokens that are refused; every other token that is not empty is valid.
 INVALID_TOKEN = "invalid"  # noqa: S105
 TOKEN_WITHOUT_BALANCE = "without-balance"  # noqa: S105
 
@@ -59,10 +59,10 @@ _RECEIPTS = "/receipts/"
 _PRICE = "0.24"
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
-# Echoed as digests only.
+# Parameters that are echoed as digests only.
 _SECRETS = frozenset({"login_cpf", "login_senha", "pkcs12_cert", "pkcs12_pass"})
 
-# Code: whether it is billed, and its message (`infosimples.md`, section 3).
+# By code: whether it is billed, and its message (`infosimples.md`, section 3).
 _CODES: Mapping[int, tuple[bool, str]] = {
     int(row["code"]): (row["billed"] == "yes", row["description"])
     for row in tables.rows("codes", files(__name__))
@@ -71,15 +71,15 @@ _CODES: Mapping[int, tuple[bool, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call, which knows how to word whatever is said to it."""
+    """One call, which wraps results in the envelope."""
 
     service: str
     parameters: Mapping[str, str]
     asked_at: datetime
-    receipts_at: str  # absolute, for others fetch them
+    receipts_at: str  # absolute address
 
     def reply(self, answer: Answer, status: int = 200) -> SimulatedReply:
-        """An answer in its envelope."""
+        """Return the reply with a result in its envelope."""
         billable, message = _CODES[answer.code]
         url = self._url(answer.receipt)
         data = [{**each, "site_receipt": url} for each in answer.data] if url else answer.data
@@ -96,7 +96,7 @@ class _Call:
             "billable": billable,
             "price": _PRICE if billable else "0.0",
             "requested_at": self.asked_at.isoformat(timespec="milliseconds"),
-            # Nobody waits for it: pages of the states take seconds.
+            # not the real time: the states' pages take seconds
             "elapsed_time_in_milliseconds": 900 + dice[0] % 8000,
             "remote_ip": "203.0.113.10",
             "signature": base64.b64encode(b"".join(n.to_bytes(2) for n in dice)).decode(),
@@ -113,11 +113,9 @@ class _Call:
         return json_reply(status, body, content_type="application/json; charset=utf-8")
 
     def maintenance(self) -> SimulatedReply:
-        """The page of the state is down, or the service paused."""
         return self.reply(Answer(615, errors=("O site de origem está em manutenção.",)))
 
     def error(self) -> SimulatedReply:
-        """They are down themselves."""
         return self.reply(Answer(600, errors=("Erro inesperado.",)), status=500)
 
     def _url(self, receipt: HostedReceipt | None) -> str | None:
@@ -127,14 +125,13 @@ class _Call:
 
 
 class SimulatedInfosimples:
-    """The consultations, at `/api/v2/consultas/{service}`, and their receipts."""
+    """The services, at `/api/v2/consultas/{service}`, and their receipts."""
 
-    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
-        self._stage = stage
+    def __init__(self, faults: FaultInjector, clock: Callable[[], datetime]) -> None:
+        self._faults = faults
         self._clock = clock
 
     async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
-        """One request."""
         now = self._clock().astimezone(BRASILIA)
         if request.path.startswith(_RECEIPTS) and request.method == "GET":
             return reply_of(request.path.removeprefix(_RECEIPTS), now)
@@ -159,21 +156,21 @@ class SimulatedInfosimples:
         question = service(sent, now)
         if isinstance(question, Answer):
             return call.reply(question)
-        return await self._stage.play(question.told(call.reply), call, receive)
+        return await self._faults.reply(question.map(call.reply), call, receive)
 
 
 def _parameters(request: SimulatedRequest) -> dict[str, str] | None:
-    """What was sent in the query and the body, as text; none where nobody can read it."""
+    """Return the parameters of query and body, as text; None for an invalid body."""
     found = dict(request.query)
     if not request.body:
         return found
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         if kind == "application/json":
-            said = msgspec.json.decode(
+            decoded = msgspec.json.decode(
                 request.body, type=dict[str, str | int | float | bool | None]
             )
-            found |= {name: str(value) for name, value in said.items() if value is not None}
+            found |= {name: str(value) for name, value in decoded.items() if value is not None}
         else:
             found |= dict(parse_qsl(request.body.decode(), keep_blank_values=True))
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -192,6 +189,6 @@ def _echo(parameters: Mapping[str, str]) -> dict[str, str]:
     return echo
 
 
-def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
-    """Where it is."""
-    return {"/infosimples": SimulatedInfosimples(stage, clock)}
+def simulators(faults: FaultInjector, clock: Callable[[], datetime]) -> Mapping[str, Simulator]:
+    """Return the simulator by its path prefix."""
+    return {"/infosimples": SimulatedInfosimples(faults, clock)}

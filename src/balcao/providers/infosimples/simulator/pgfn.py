@@ -19,10 +19,10 @@ from balcao.providers.infosimples.simulator.service import (
     receipt_of,
     refused,
 )
-from balcao.providers.simulation.exchange import day, punctuated
-from balcao.providers.simulation.staging import Scene
+from balcao.providers.simulation.faults import ReplyFactory
+from balcao.providers.simulation.messages import day, punctuated
 
-# Whether a CPEND counts as a negative certificate that could be issued: seen both ways.
+# The flag of success of a CPEND, which real replies set either way.
 FLAG_OF_CPEND = {"90010002000154": True, "90010000291": False}
 
 _TYPES = {
@@ -41,7 +41,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def pgfn(parameters: Mapping[str, str], now: datetime) -> Outcome:
-    """The service: a CNPJ, or a CPF with its birth date."""
+    """Answer a query for a CNPJ, or a CPF with its birth date."""
     document = document_of(parameters)
     if document is None:
         return missing("cnpj ou cpf")
@@ -53,25 +53,25 @@ def pgfn(parameters: Mapping[str, str], now: datetime) -> Outcome:
     if len(document) == 11 and (problem := _birth_date_problem(document, parameters)):
         return problem
 
-    def good(asked: str) -> Answer:
-        return _answer(asked, now, new=preference == "nova")
+    def good(requested: str) -> Answer:
+        return _answer(requested, now, new=preference == "nova")
 
-    def incomplete(asked: str) -> Answer:
-        found = good(asked)
+    def incomplete(requested: str) -> Answer:
+        found = good(requested)
         for each in found.data:
             del each["certidao"], each["tipo"], each["certidao_codigo"]
             del each["consulta_comprovante"]
         return found
 
-    return Scene("federal_certificate", document, good, incomplete)
+    return ReplyFactory("federal_certificate", document, good, incomplete)
 
 
 def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | None:
-    said = parameters.get("birthdate")
-    if not said:
+    given = parameters.get("birthdate")
+    if not given:
         return missing("birthdate")
     try:
-        born = date.fromisoformat(said) if _DATE.fullmatch(said) else None
+        born = date.fromisoformat(given) if _DATE.fullmatch(given) else None
     except ValueError:
         born = None
     if born is None:
@@ -92,7 +92,7 @@ def _answer(document: str, now: datetime, *, new: bool) -> Answer:
             f"A certidão deve ser emitida para o CNPJ da matriz - {punctuated(found.document)}.",
         )
     if new and found.kind is FederalKind.CPEND:
-        # While one is in force; they word it as they word an impossibility.
+        # refused while one is in force, with the same text as an impossible issuance
         return refused(611, _insufficient(found))
     receipt = receipt_of(found, today)
     if receipt is not None:
@@ -120,7 +120,7 @@ def _insufficient(found: FederalFiction) -> str:
 
 
 def _body(kind: FederalKind) -> str:
-    """The text of a certificate. Words that deny others stand in that of a valid one."""
+    """Return the text of a certificate, in which a valid one also contains negative words."""
     debts = f" {_SUSPENDED}" if kind is FederalKind.CPEND else ""
     return f"Certidão fictícia, sem valor legal.{debts} {_CLOSING}"
 
@@ -168,6 +168,6 @@ def _status(found: FederalFiction) -> str:
 
 def _issued(found: FederalFiction) -> bool:
     if found.kind is FederalKind.CPEND:
-        said = FLAG_OF_CPEND.get(found.document)
-        return bool(draws(f"{found.document} flag")[0] & 1) if said is None else said
+        given = FLAG_OF_CPEND.get(found.document)
+        return bool(draws(f"{found.document} flag")[0] & 1) if given is None else given
     return found.kind is FederalKind.CND

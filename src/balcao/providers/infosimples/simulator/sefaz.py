@@ -1,8 +1,7 @@
 """Infosimples' `sefaz/certidao-debitos` and its pages per UF (`infosimples.md`, section 5).
 
-The unified service is known to fill five fields, as AL does here. The pages behind it fill others,
-so the other UFs differ as clients have seen: in the names and forms of the code, the number and the
-validity, and in the way of refusing.
+The unified service is known to fill five fields, as AL does here. The other UFs differ as in real
+replies: in the names and formats of code, number and validity, and in the way of refusing.
 """
 
 from collections.abc import Mapping
@@ -25,26 +24,30 @@ from balcao.providers.infosimples.simulator.service import (
     refused,
     uf_of,
 )
-from balcao.providers.simulation.exchange import day, punctuated
-from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF, Scene
+from balcao.providers.simulation.faults import (
+    OTHER_COMPANY,
+    OTHER_COMPANY_IN_EVERY_UF,
+    ReplyFactory,
+)
+from balcao.providers.simulation.messages import day, punctuated
 
-# How a certificate is refused: as a result that says so, or as one of two errors.
+# Codes of a refused certificate: a result, or one of two errors.
 REFUSALS = (200, 612, 620)
 _PROMISED_REFUSALS = {"90010003000107": 200, "90010004000143": 620}
 
-# Where there are others than `certidao_codigo`, and than `validade_data` as dd/mm/yyyy.
+# UFs with fields other than `certidao_codigo`, and `validade_data` as dd/mm/yyyy.
 _CODE_ALONE_IN_OTHER_WORDS = frozenset({"BA", "RO"})
 _CODE_IN_BOTH_WORDS = frozenset({"AC"})
 _VALIDITY_IN_ISO = frozenset({"MG", "PE"})
 _VALIDITY_IN_ONE_WORD = frozenset({"PR", "RJ"})
 _NUMBER_OF_CONTROL = frozenset({"RS"})
-_FIVE_FIELDS = frozenset({"AL"})  # what the unified service is known to fill, and no more
+_FIVE_FIELDS = frozenset({"AL"})  # only those that the unified service is known to fill
 _VALIDITY_IN_WORDS = frozenset({"PB"})
-_WITHOUT_NEGATIVE = frozenset({"GO", "AC"})  # what could be issued is all they tell
+_WITHOUT_NEGATIVE = frozenset({"GO", "AC"})  # they have only the flag of success
 
 
 def certidao_debitos(parameters: Mapping[str, str], now: datetime) -> Outcome:
-    """The unified service: a UF and a CNPJ."""
+    """Answer a query of the unified service for a UF and a CNPJ."""
     uf = uf_of(parameters)
     if isinstance(uf, Answer):
         return uf
@@ -60,30 +63,30 @@ def _question(uf: str, parameters: Mapping[str, str], now: datetime) -> Outcome:
     if len(document) == 11:
         return not_found()
 
-    def good(asked: str) -> Answer:
-        found = state_certificate_of(asked, uf, now.date())
-        refusal = None if found.negative else _refusal(asked, uf)
+    def good(requested: str) -> Answer:
+        found = state_certificate_of(requested, uf, now.date())
+        refusal = None if found.negative else _refusal(requested, uf)
         if refusal == 612:
             return not_found()
         if refusal == 620:
             return refused(620, found.message)
         return Answer(200, (_record(found, now),), receipt=receipt_of(found, now.date()))
 
-    def incomplete(asked: str) -> Answer:
-        found = state_certificate_of(asked, uf, now.date())
-        said = _record(found, now)
-        for mandatory in _MANDATORY & set(said):
-            del said[mandatory]
-        return Answer(200, (said,))
+    def incomplete(requested: str) -> Answer:
+        found = state_certificate_of(requested, uf, now.date())
+        fields = _record(found, now)
+        for mandatory in _MANDATORY & set(fields):
+            del fields[mandatory]
+        return Answer(200, (fields,))
 
-    return Scene(
+    return ReplyFactory(
         subject="state_certificate",
         document=document,
         good=good,
         incomplete=incomplete,
         ufs=(uf,),
-        # A refusal names nobody, and would pass for the right answer.
-        somebody_else=SOMEBODY_ELSE if uf == "SP" else SOMEBODY_ELSE_IN_EVERY_UF,
+        # a refusal names no document, and would pass for the right answer
+        other_document=OTHER_COMPANY if uf == "SP" else OTHER_COMPANY_IN_EVERY_UF,
     )
 
 
@@ -145,10 +148,10 @@ def _record(found: StateFiction, now: datetime) -> dict[str, object]:
 def _code(found: StateFiction) -> dict[str, object]:
     if found.uf in _CODE_ALONE_IN_OTHER_WORDS:
         return {"codigo_autenticidade": found.code}
-    said: dict[str, object] = {"certidao_codigo": found.code}
+    fields: dict[str, object] = {"certidao_codigo": found.code}
     if found.uf in _CODE_IN_BOTH_WORDS:
-        said["codigo_autenticidade"] = found.code
-    return said
+        fields["codigo_autenticidade"] = found.code
+    return fields
 
 
 def _number(found: StateFiction) -> dict[str, object]:

@@ -1,11 +1,10 @@
-"""What stands behind a path of Infosimples: what it needs to be asked, and what it answers.
+"""The interface of Infosimples' services, and their receipts.
 
-A service reads the parameters and returns what to look up, or why it does not. Everything
-else (token, envelope, header, misbehaviour) is common to all services (`__init__.py`).
+A service reads the parameters and returns the replies about a document, or an error. Everything
+else (token, envelope, header, faults) is common to all services (`__init__.py`).
 
-Receipts are not stored but drawn up when they are fetched. A receipt's name, encrypted, has all
-that is needed for it: the document cannot be read in it, no name can be made up, and any process
-of the simulator can answer.
+Receipts are not stored but created when they are fetched. Their encrypted names contain all that is
+needed: they do not reveal the document, cannot be forged, and work in any process of the simulator.
 """
 
 import base64
@@ -21,7 +20,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 from balcao.core.federation import UFS
 from balcao.fiction import federal_certificate_of, state_certificate_of
 from balcao.fiction.records import FederalFiction, ReceiptKind, StateFiction
-from balcao.providers.simulation.exchange import (
+from balcao.providers.simulation.faults import ReplyFactory
+from balcao.providers.simulation.messages import (
     HTML,
     PLAIN,
     SimulatedReply,
@@ -30,19 +30,18 @@ from balcao.providers.simulation.exchange import (
     plain_document,
 )
 from balcao.providers.simulation.receipts import html, pdf
-from balcao.providers.simulation.staging import Scene
 
 PDF = "application/pdf"
 
 FEDERAL = "BR"  # in place of a UF
 
-# Nothing is secret in here, so the key need not be either.
+# The simulator has no secrets, so the key need not be one.
 _CIPHER = AESSIV(b"simulator".ljust(32, b"."))
 
 
 @dataclass(frozen=True, slots=True)
 class HostedReceipt:
-    """A receipt at the provider, named by the certificate it proves."""
+    """A receipt at the provider, identified by its certificate."""
 
     of: str  # UF, or `FEDERAL`
     document: str
@@ -52,7 +51,7 @@ class HostedReceipt:
 
 
 def receipt_of(certificate: FederalFiction | StateFiction, day: date) -> HostedReceipt | None:
-    """The receipt of a certificate in force on a day, if it has any."""
+    """Return the receipt of a certificate in force on a day, or None."""
     if certificate.receipt is ReceiptKind.NONE:
         return None
     of = FEDERAL if isinstance(certificate, FederalFiction) else certificate.uf
@@ -60,11 +59,13 @@ def receipt_of(certificate: FederalFiction | StateFiction, day: date) -> HostedR
 
 
 def name_of(receipt: HostedReceipt, expires: datetime) -> str:
-    """The last part of its address, until it expires."""
-    said = (
+    """Return the last part of a receipt's address, valid until it expires."""
+    plaintext = (
         f"{int(expires.timestamp())} {receipt.of} {receipt.document} {receipt.day} {receipt.new:d}"
     )
-    sealed = base64.urlsafe_b64encode(_CIPHER.encrypt(said.encode(), None)).decode().rstrip("=")
+    sealed = (
+        base64.urlsafe_b64encode(_CIPHER.encrypt(plaintext.encode(), None)).decode().rstrip("=")
+    )
     return f"{sealed}.{receipt.kind.value}"
 
 
@@ -98,7 +99,7 @@ def _certificate(of: str, document: str, day: date, *, new: bool) -> FederalFict
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A result: its code, the objects it found, the reasons it failed and its receipt."""
+    """A result: code, data, error messages and receipt."""
 
     code: int
     data: tuple[dict[str, object], ...] = ()
@@ -106,35 +107,35 @@ class Answer:
     receipt: HostedReceipt | None = None
 
 
-# What to look up, once the parameters were read; or why it is not looked up.
-Outcome: TypeAlias = Scene[Answer] | Answer
+# The replies about a document, or an error.
+Outcome: TypeAlias = ReplyFactory[Answer] | Answer
 
 # Parameters without the token, and the time in Brasília.
 Service: TypeAlias = Callable[[Mapping[str, str], datetime], Outcome]
 
 
 def missing(name: str) -> Answer:
-    """A parameter that has to be there is not."""
+    """Return the error for a missing parameter."""
     return Answer(606, errors=(f"O parâmetro {name} não foi enviado.",))
 
 
 def invalid(name: str) -> Answer:
-    """A parameter is there, and is nothing of the kind."""
+    """Return the error for an invalid parameter."""
     return Answer(607, errors=(f"O parâmetro {name} é inválido.",))
 
 
 def not_found() -> Answer:
-    """The origin knows nothing."""
+    """Return the result for an unknown document."""
     return Answer(612, errors=("Nenhum registro foi encontrado com os parâmetros informados.",))
 
 
 def refused(code: int, reason: str) -> Answer:
-    """The origin says why not."""
+    """Return a refusal of the origin."""
     return Answer(code, errors=(reason,))
 
 
 def uf_of(parameters: Mapping[str, str]) -> str | Answer:
-    """The UF that is asked about."""
+    """Return the requested UF, or an error."""
     uf = parameters.get("uf", "").strip().upper()
     if uf in UFS:
         return uf
@@ -142,16 +143,16 @@ def uf_of(parameters: Mapping[str, str]) -> str | Answer:
 
 
 def document_of(parameters: Mapping[str, str]) -> str | Answer | None:
-    """The CNPJ or CPF that is asked about, if any, in digits (and letters)."""
-    if asked := parameters.get("cnpj"):
-        cnpj = plain_document(asked)
+    """Return the requested CNPJ or CPF without punctuation, an error, or None without either."""
+    if requested := parameters.get("cnpj"):
+        cnpj = plain_document(requested)
         return cnpj if is_cnpj(cnpj) else invalid("cnpj")
-    if asked := parameters.get("cpf"):
-        cpf = plain_document(asked)
+    if requested := parameters.get("cpf"):
+        cpf = plain_document(requested)
         return cpf if is_cpf(cpf) else invalid("cpf")
     return None
 
 
 def moment(value: datetime) -> str:
-    """`dd/mm/yyyy HH:MM:SS`."""
+    """Return `dd/mm/yyyy HH:MM:SS`."""
     return value.strftime("%d/%m/%Y %H:%M:%S")

@@ -1,8 +1,7 @@
 """Infosimples' `sintegra/unificada`: state registrations as the UFs print them.
 
-`infosimples.md`, section 6. What the pages of the UFs have is an address and a situation in words
-of their own; they know neither the type of a registration nor the taxpayer's situation, and no code
-of a municipality.
+`infosimples.md`, section 6. The pages have an address and a situation in the UF's own words; they
+have neither the type of a registration nor the taxpayer's situation, and no municipality code.
 """
 
 from collections.abc import Mapping
@@ -30,10 +29,14 @@ from balcao.providers.infosimples.simulator.service import (
     not_found,
     uf_of,
 )
-from balcao.providers.simulation.exchange import day, plain_document, punctuated
-from balcao.providers.simulation.staging import SOMEBODY_ELSE, SOMEBODY_ELSE_IN_EVERY_UF, Scene
+from balcao.providers.simulation.faults import (
+    OTHER_COMPANY,
+    OTHER_COMPANY_IN_EVERY_UF,
+    ReplyFactory,
+)
+from balcao.providers.simulation.messages import day, plain_document, punctuated
 
-# Active and not, in the words of a UF: no two clients have seen the same list.
+# Active and inactive, in the words of each UF: there is no complete list.
 _WORDS_OF_MOST = ("HABILITADO", "NÃO HABILITADO")
 _WORDS = {
     "SP": ("Ativo", "Inativo"),
@@ -50,7 +53,7 @@ _WORDS = {
 
 
 def sintegra(parameters: Mapping[str, str], now: datetime) -> Outcome:
-    """The service: one UF, and a CNPJ, a CPF or the number of a registration."""
+    """Answer a query for a UF and a CNPJ, a CPF or the number of a registration."""
     uf = uf_of(parameters)
     if isinstance(uf, Answer):
         return uf
@@ -65,26 +68,26 @@ def sintegra(parameters: Mapping[str, str], now: datetime) -> Outcome:
     if len(document) == 14 and not exists(document):
         return not_found()
 
-    def good(asked: str) -> Answer:
-        found = tuple([_record(asked, each, now) for each in _registrations(asked, uf)])
+    def good(requested: str) -> Answer:
+        found = tuple([_record(requested, each, now) for each in _registrations(requested, uf)])
         if not found:
             return not_found()
         return Answer(200 if len(found) == 1 else 201, found)
 
-    def incomplete(asked: str) -> Answer:
-        found = good(asked).data
+    def incomplete(requested: str) -> Answer:
+        found = good(requested).data
         for each in found:
             del each["inscricao_estadual"], each["normalizado_inscricao_estadual"]
         return Answer(200, found)
 
-    return Scene(
+    return ReplyFactory(
         subject="rural_producer" if len(document) == 11 else "state_registration",
         document=document,
         good=good,
         incomplete=incomplete,
         ufs=(uf,),
-        # Who has nothing in a UF would pass for the right answer there.
-        somebody_else=SOMEBODY_ELSE if uf == "SP" else SOMEBODY_ELSE_IN_EVERY_UF,
+        # a document without registrations in a UF would pass for the right answer there
+        other_document=OTHER_COMPANY if uf == "SP" else OTHER_COMPANY_IN_EVERY_UF,
     )
 
 
@@ -95,7 +98,7 @@ def _registrations(document: str, uf: str) -> tuple[RegistrationFiction, ...]:
 
 @cache
 def _holders() -> dict[tuple[str, str], str]:
-    """Who has a number: numbers are drawn, so only those of promised documents can be found."""
+    """Return documents by UF and number. Numbers are random: only documented ones are found."""
     return {
         (each.uf, each.number): document
         for document in REGISTRATION_ROWS
@@ -179,5 +182,5 @@ def _activity(code: str) -> str:
 
 
 def _in_threes(number: str) -> str:
-    """With points, which most UFs print and clients have to take out."""
+    """Return the number with points, as most UFs print it."""
     return ".".join(number[n : n + 3] for n in range(0, len(number), 3))

@@ -1,7 +1,8 @@
-"""The state treasuries' web service CadConsultaCadastro4 (`sefaz-consulta-cadastro.md`).
+"""Simulator of the treasuries' web service CadConsultaCadastro4 (`sefaz-consulta-cadastro.md`).
 
-`treasuries.py` says who answers where and with which manners, `reading.py` what was asked,
-`requester.py` by whom, `writing.py` how answers look; `service.py` puts them together.
+`treasuries.py` has the paths and quirks of each state, `request_reader.py` reads requests,
+`requester.py` checks client certificates, `response_writer.py` writes replies; `service.py`
+combines them.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,12 +10,12 @@ from datetime import datetime
 
 from balcao.providers.sefaz.simulator.certificates import mutual_tls
 from balcao.providers.sefaz.simulator.service import SimulatedSefaz
-from balcao.providers.simulation.exchange import Simulated
-from balcao.providers.simulation.staging import Stage
+from balcao.providers.simulation.faults import FaultInjector
+from balcao.providers.simulation.messages import Simulator
 
 __all__ = ["mutual_tls", "simulators"]
 
 
-def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
-    """Where it is."""
-    return {"/sefaz": SimulatedSefaz(stage, clock)}
+def simulators(faults: FaultInjector, clock: Callable[[], datetime]) -> Mapping[str, Simulator]:
+    """Return the simulator by its path prefix."""
+    return {"/sefaz": SimulatedSefaz(faults, clock)}

@@ -1,7 +1,7 @@
 """Fictitious certificates for trials of mutual TLS: an authority, a server, and its clients.
 
-Nothing of ICP-Brasil vouches for them, and every name in them says so. The authority's key is
-thrown away at once, so whoever finds the folder can make no further ones.
+They are not of ICP-Brasil, and every name in them is marked as fictitious. The authority's key is
+never stored, so nothing in the folder can issue further ones.
 """
 
 import tempfile
@@ -27,7 +27,7 @@ from balcao.fiction.digits import impossible_cpf
 from balcao.providers.contract import MutualTls
 from balcao.providers.sefaz.simulator.requester import CNPJ_OID, REFUSED_REQUESTERS
 
-# Of all clients' files. Nothing in here is secret.
+# The password of all client files; not a secret.
 PASSWORD = "sandbox"  # noqa: S105
 
 AUTHORISED = "90010001000100"
@@ -40,21 +40,21 @@ _PRINTABLE_STRING = 0x13
 
 
 class Certificates:
-    """The files in a folder."""
+    """The paths of the files in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.authority = folder / "ca.pem"  # who signs all others: what both sides trust
+        self.authority = folder / "ca.pem"  # issuer of all others, which both sides trust
         self.server = folder / "servidor.pem"  # the listener's, for localhost and 127.0.0.1
-        self.client = folder / "cliente.p12"  # a good one, of an authorised company
-        self.expired_client = folder / "cliente-vencido.p12"  # good until yesterday
+        self.client = folder / "cliente.p12"  # valid, of an authorised company
+        self.expired_client = folder / "cliente-vencido.p12"  # valid until yesterday
         self.client_without_cnpj = folder / "cliente-sem-cnpj.p12"  # a natural person's
-        # Of a company that may not issue electronic invoices.
+        # of a company that may not issue electronic invoices
         self.refused_client = folder / "cliente-recusado.p12"
 
 
 def certificates_in(folder: Path, now: datetime) -> Certificates:
-    """The certificates of a folder, made if they are missing, damaged or about to expire."""
+    """Return the certificates of a folder, created if missing, damaged or about to expire."""
     certificates = Certificates(folder)
     if not _are_good(certificates, now):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -63,7 +63,7 @@ def certificates_in(folder: Path, now: datetime) -> Certificates:
 
 
 def mutual_tls(folder: Path, now: datetime) -> MutualTls:
-    """All that a trial needs, made where it is missing."""
+    """Return all files and settings for mutual TLS, created if missing."""
     made = certificates_in(folder, now)
     return MutualTls(
         made.server,
@@ -84,7 +84,7 @@ def mutual_tls(folder: Path, now: datetime) -> MutualTls:
 
 
 def _are_good(certificates: Certificates, now: datetime) -> bool:
-    """Whether all files are there, of one making, and good for a while."""
+    """Return whether all files exist, of the same authority, and do not expire soon."""
     try:
         authority = x509.load_pem_x509_certificate(certificates.authority.read_bytes())
         server = x509.load_pem_x509_certificate(certificates.server.read_bytes())
@@ -105,8 +105,8 @@ def _are_good(certificates: Certificates, now: datetime) -> bool:
 
 
 def _make(certificates: Certificates, now: datetime) -> None:
-    # Another process may read them at this moment: the authority goes first and comes last, so
-    # that what is found in between is incomplete and not wrong.
+    # another process may read the folder meanwhile: the authority is removed first and written
+    # last, so that the folder is incomplete and never inconsistent
     certificates.authority.unlink(missing_ok=True)
     authority = _Authority(now)
     key = rsa.generate_private_key(65537, 2048)
@@ -126,7 +126,7 @@ def _make(certificates: Certificates, now: datetime) -> None:
 
 
 class _Authority:
-    """Signs certificates as long as it is remembered."""
+    """An authority that exists only in memory."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -153,7 +153,7 @@ class _Authority:
         *,
         expired: bool = False,
     ) -> x509.Certificate:
-        """A certificate for a year from yesterday on, or for one that ended yesterday."""
+        """Return a certificate valid for a year from yesterday, or one that expired yesterday."""
         yesterday = self._now - timedelta(days=1)
         first = yesterday - _LIFE if expired else yesterday
         last = yesterday if expired else self._now + _LIFE
@@ -168,7 +168,7 @@ class _Authority:
         )
 
     def client(self, cnpj: str | None, *, expired: bool = False) -> bytes:
-        """An A1 file: key, certificate and the authority's, with a password."""
+        """Return an A1 file: key, certificate and the authority's, with a password."""
         key = rsa.generate_private_key(65537, 2048)
         if cnpj is None:
             cpf = impossible_cpf(900_100_001)
@@ -177,11 +177,11 @@ class _Authority:
         else:
             name, oid, value = f"{company_of(cnpj[:8]).name}:{cnpj}", CNPJ_OID, cnpj
         # A DER string: its tag, its length in one byte, its characters.
-        said = x509.OtherName(oid, bytes([_PRINTABLE_STRING, len(value)]) + value.encode())
+        other = x509.OtherName(oid, bytes([_PRINTABLE_STRING, len(value)]) + value.encode())
         return pkcs12.serialize_key_and_certificates(
             name.encode(),
             key,
-            self.certify(key, name, [said], ExtendedKeyUsageOID.CLIENT_AUTH, expired=expired),
+            self.certify(key, name, [other], ExtendedKeyUsageOID.CLIENT_AUTH, expired=expired),
             [self.certificate],
             BestAvailableEncryption(PASSWORD.encode()),
         )
@@ -231,7 +231,7 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all, and for nobody else to read."""
+    """Write a file atomically, readable only by its owner."""
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
     Path(file.name).replace(path)

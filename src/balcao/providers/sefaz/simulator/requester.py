@@ -1,7 +1,7 @@
-"""Who asks: the CNPJ in the client certificate.
+"""Checks of the requester: the client certificate and its CNPJ.
 
-The listener that speaks TLS hands the certificate on in a header, as proxies do. Without that
-header (the plain port, the sandbox within the process) everybody counts as authorised.
+The TLS listener passes the certificate on in a header, as proxies do. Without the header (the plain
+port, the sandbox in this process) every requester is authorised.
 """
 
 import base64
@@ -14,16 +14,16 @@ from cryptography import x509
 # The CNPJ of a legal person, an otherName of subjectAltName in certificates of ICP-Brasil.
 CNPJ_OID = x509.ObjectIdentifier("2.16.76.1.3.3")
 
-# Requesters who may not issue electronic invoices; everybody else may.
+# Requesters that may not issue electronic invoices; all others may.
 REFUSED_REQUESTERS = frozenset({"90010004000143"})
 
-# OCTET STRING, and the strings UTF8, Numeric, Printable and IA5: all of them are met.
+# OCTET STRING, and the strings UTF8, Numeric, Printable and IA5: all of them occur.
 _TEXT_TAGS = frozenset({0x04, 0x0C, 0x12, 0x13, 0x16})
 _CNPJ_LENGTH = 14
 
 
 def certificate_problem(header: str | None, now: datetime) -> int | None:
-    """The cStat for a certificate that no treasury takes, whoever it belongs to."""
+    """Return the cStat for an invalid certificate, or None."""
     if header is None:
         return None
     certificate = _certificate(header)
@@ -35,7 +35,7 @@ def certificate_problem(header: str | None, now: datetime) -> int | None:
 
 
 def is_authorised(header: str | None) -> bool:
-    """Whether whoever asks is an issuer of invoices."""
+    """Return whether the requester may issue electronic invoices."""
     certificate = None if header is None else _certificate(header)
     return certificate is None or _cnpj(certificate) not in REFUSED_REQUESTERS
 

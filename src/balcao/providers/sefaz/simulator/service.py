@@ -1,4 +1,4 @@
-"""One treasury after the other: what it checks before it answers, in this order."""
+"""The web service of all treasuries, with the checks of a request in their order."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,28 +8,28 @@ from starlette.types import Receive
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf
 from balcao.fiction import exists
-from balcao.providers.sefaz.simulator import holder
-from balcao.providers.sefaz.simulator.holder import Taxpayer
-from balcao.providers.sefaz.simulator.reading import (
-    CadastroQuestion,
-    NotSoap,
-    RefusedQuestion,
-    read_question,
+from balcao.providers.sefaz.simulator import taxpayers
+from balcao.providers.sefaz.simulator.request_reader import (
+    CadastroRequest,
+    RejectedRequest,
+    SoapFault,
+    read_request,
 )
 from balcao.providers.sefaz.simulator.requester import (
     certificate_problem,
     is_authorised,
 )
-from balcao.providers.sefaz.simulator.treasuries import TREASURIES, Treasury, manner_of
-from balcao.providers.sefaz.simulator.writing import TreasuryVoice, fault
-from balcao.providers.simulation.exchange import (
+from balcao.providers.sefaz.simulator.response_writer import TreasuryReplies, fault
+from balcao.providers.sefaz.simulator.taxpayers import Taxpayer
+from balcao.providers.sefaz.simulator.treasuries import TREASURIES, Treasury, quirks_of
+from balcao.providers.simulation.faults import FaultInjector, ReplyFactory
+from balcao.providers.simulation.messages import (
     CERTIFICATE_HEADER,
     SimulatedReply,
     SimulatedRequest,
     html_reply,
     is_cnpj,
 )
-from balcao.providers.simulation.staging import Scene, Stage
 
 _SUBJECTS = {"CNPJ": "state_registration", "CPF": "rural_producer"}
 
@@ -37,12 +37,11 @@ _SUBJECTS = {"CNPJ": "state_registration", "CPF": "rural_producer"}
 class SimulatedSefaz:
     """CadConsultaCadastro4 of all states, each at the path of its production address."""
 
-    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
-        self._stage = stage
+    def __init__(self, faults: FaultInjector, clock: Callable[[], datetime]) -> None:
+        self._faults = faults
         self._clock = clock
 
     async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
-        """One request."""
         treasury = TREASURIES.get(request.path)
         if treasury is None:
             return html_reply(404, "404 Not Found")
@@ -51,46 +50,46 @@ class SimulatedSefaz:
         content_type = request.headers.get("content-type", "")
         if content_type.partition(";")[0].strip().lower() != "application/soap+xml":
             return html_reply(415, "415 Unsupported Media Type")
-        manner = manner_of(treasury.owner)
-        if manner.wants_soap_action and "soapaction" not in request.headers:
+        quirks = quirks_of(treasury.owner)
+        if quirks.needs_soap_action and "soapaction" not in request.headers:
             return fault("Sender", "The header SOAPAction is missing.")
         now = self._clock()
         certificate = request.headers.get(CERTIFICATE_HEADER)
         try:
             if problem := certificate_problem(certificate, now):
-                raise RefusedQuestion(problem)
-            question = read_question(request.body, content_type, wants_wrapper=manner.wants_wrapper)
+                raise RejectedRequest(problem)
+            question = read_request(request.body, content_type, needs_wrapper=quirks.needs_wrapper)
             if problem := _problem(question, treasury, certificate):
-                raise RefusedQuestion(problem, question)
-        except NotSoap as problem:
+                raise RejectedRequest(problem, question)
+        except SoapFault as problem:
             return fault(problem.code, problem.reason)
-        except RefusedQuestion as refused:
-            return TreasuryVoice(treasury, refused.question, now).says(refused.status)
-        return await self._look_up(question, TreasuryVoice(treasury, question, now), receive)
+        except RejectedRequest as refused:
+            return TreasuryReplies(treasury, refused.question, now).status_reply(refused.status)
+        return await self._look_up(question, TreasuryReplies(treasury, question, now), receive)
 
     async def _look_up(
-        self, question: CadastroQuestion, voice: TreasuryVoice, receive: Receive
+        self, question: CadastroRequest, answers: TreasuryReplies, receive: Receive
     ) -> SimulatedReply:
         document = question.argument
-        find: Callable[[str], Taxpayer] = holder.company
+        find: Callable[[str], Taxpayer] = taxpayers.company
         if question.kind == "CPF":
             document = document.zfill(11)
-            find = holder.person
+            find = taxpayers.person
         elif not exists(document):
-            return voice.says(259)
+            return answers.status_reply(259)
 
-        scene = Scene(
+        replies = ReplyFactory(
             _SUBJECTS[question.kind],
             document,
-            good=lambda about: voice.tells(find(about)),
-            incomplete=lambda about: voice.tells(find(about), complete=False),
+            good=lambda about: answers.registrations_reply(find(about)),
+            incomplete=lambda about: answers.registrations_reply(find(about), complete=False),
             ufs=(question.uf,),
         )
-        return await self._stage.play(scene, voice, receive)
+        return await self._faults.reply(replies, answers, receive)
 
 
-def _problem(question: CadastroQuestion, treasury: Treasury, certificate: str | None) -> int | None:
-    """The cStat of a question that is not looked up."""
+def _problem(question: CadastroRequest, treasury: Treasury, certificate: str | None) -> int | None:
+    """Return the cStat of a request that is not looked up, or None."""
     if question.uf not in treasury.ufs:
         return 265
     if not is_authorised(certificate):
@@ -98,12 +97,12 @@ def _problem(question: CadastroQuestion, treasury: Treasury, certificate: str | 
     match question.kind:
         case "CNPJ":
             return None if is_cnpj(question.argument) else 258
-        case "CPF" if not manner_of(question.uf).answers_cpf:
+        case "CPF" if not quirks_of(question.uf).answers_cpf:
             return 262
         case "CPF":
             return None if _is_cpf(question.argument.zfill(11)) else 263
         case _:
-            # Registrations are drawn from documents, and no way leads back.
+            # registrations are derived from documents, and cannot be looked up by number
             return 260 if question.argument == "ISENTO" else 261
 
 

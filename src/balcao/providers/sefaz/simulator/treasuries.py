@@ -1,9 +1,8 @@
-"""Which treasury answers at which path, and the manners of each state.
+"""The treasuries by path, and the quirks of each state.
 
-Paths are those of the production addresses. Nobody has
-published which state has which manner (`sefaz-consulta-cadastro.md`, sections 3, 5 and 8), but
-for MT's wrapper and PE's header: the others are our choice, each in one state, so that a client
-that does not know one of them fails there.
+Paths are those of the production addresses. Only MT's wrapper and PE's header are published
+(`sefaz-consulta-cadastro.md`, sections 3, 5 and 8). We assigned the other quirks to one state
+each, so that a client without support for one of them fails there.
 """
 
 from collections.abc import Mapping
@@ -12,26 +11,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Treasury:
-    """A web service: the state that runs it, and the states it answers for."""
+    """A web service: the state that runs it, and the states that it serves."""
 
     path: str
     owner: str
     ufs: frozenset[str]
-    program: str  # how it names itself in `verAplic`
+    program: str  # its name in `verAplic`
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """What a state does in its own way."""
+class Quirks:
+    """Deviations of one state's service from the standard."""
 
     wrapper: str = "nfeResultMsg"  # the element around an answer
     escaped: bool = False  # the answer is text in the wrapper, not elements
-    wants_wrapper: bool = False  # around the usual nfeDadosMsg of a question
-    wants_soap_action: bool = False  # a header of that name, be it empty
+    needs_wrapper: bool = False  # around the usual nfeDadosMsg of a question
+    needs_soap_action: bool = False  # a header of that name, be it empty
     answers_cpf: bool = True
-    tells_offset: bool = True  # of the time of an answer
-    tells_address: bool = True
-    tells_unique: bool = False  # IEUnica: one number for all establishments
+    has_offset: bool = True  # of the time of an answer
+    has_address: bool = True
+    has_single_number: bool = False  # IEUnica: one number for all establishments
     drops_zeros: bool = False  # that a CEP or a CNAE begins with
     page_when_down: bool = False  # the page of a proxy, with HTTP 503, instead of cStat 108
 
@@ -70,21 +69,21 @@ TREASURIES: Mapping[str, Treasury] = {
 
 _RESULT, _RESULT_4 = "consultaCadastroResult", "consultaCadastro4Result"
 
-_MANNERS: Mapping[str, Manner] = {
-    "AM": Manner(wrapper=_RESULT_4, answers_cpf=False),
-    "BA": Manner(wrapper=_RESULT, tells_offset=False),
-    "GO": Manner(tells_unique=True),
-    "MG": Manner(wrapper=_RESULT_4),
-    "MS": Manner(wrapper=_RESULT, escaped=True),
-    "MT": Manner(wrapper=_RESULT, wants_wrapper=True),
-    "PB": Manner(tells_address=False),
-    "PE": Manner(wrapper=_RESULT_4, answers_cpf=False, wants_soap_action=True),
-    "PR": Manner(page_when_down=True),
-    "SP": Manner(drops_zeros=True),  # CEPs begin with 0 in this state only
+_QUIRKS: Mapping[str, Quirks] = {
+    "AM": Quirks(wrapper=_RESULT_4, answers_cpf=False),
+    "BA": Quirks(wrapper=_RESULT, has_offset=False),
+    "GO": Quirks(has_single_number=True),
+    "MG": Quirks(wrapper=_RESULT_4),
+    "MS": Quirks(wrapper=_RESULT, escaped=True),
+    "MT": Quirks(wrapper=_RESULT, needs_wrapper=True),
+    "PB": Quirks(has_address=False),
+    "PE": Quirks(wrapper=_RESULT_4, answers_cpf=False, needs_soap_action=True),
+    "PR": Quirks(page_when_down=True),
+    "SP": Quirks(drops_zeros=True),  # CEPs begin with 0 in this state only
 }
-_USUAL = Manner()
+_USUAL = Quirks()
 
 
-def manner_of(uf: str) -> Manner:
-    """How a state behaves."""
-    return _MANNERS.get(uf, _USUAL)
+def quirks_of(uf: str) -> Quirks:
+    """Return the quirks of a state."""
+    return _QUIRKS.get(uf, _USUAL)

@@ -1,4 +1,4 @@
-"""SERPRO: Consulta CNPJ v2 (`serpro-cnd.md`, sections 3 and 4), and the way to Consulta CND."""
+"""Simulator of SERPRO: Consulta CNPJ v2 (`serpro-cnd.md`, sections 3 and 4), and routing."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -15,17 +15,17 @@ from balcao.providers.serpro.simulator.gateway import (
     forbidden,
     invalid_credentials,
 )
-from balcao.providers.simulation.exchange import (
-    Simulated,
+from balcao.providers.simulation.faults import FaultInjector, ReplyFactory
+from balcao.providers.simulation.messages import (
     SimulatedReply,
     SimulatedRequest,
+    Simulator,
     is_cnpj,
     json_reply,
     plain_document,
 )
-from balcao.providers.simulation.staging import Scene, Stage
 
-# Consumer keys with a promise, besides the gateway's.
+# Consumer keys with a fixed effect; the gateway has more.
 KEY_WITHOUT_EMPRESA = "without-empresa"
 KEY_WITHOUT_CND = "without-cnd"
 
@@ -39,13 +39,12 @@ class SimulatedSerpro:
     `/consulta-cnpj-df/v2/{basica|qsa|empresa}/{cnpj}` and `/consulta-cnd/{v1|v2}/certidao`.
     """
 
-    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
-        self._stage = stage
+    def __init__(self, faults: FaultInjector, clock: Callable[[], datetime]) -> None:
+        self._faults = faults
         self._clock = clock
-        self._cnd = ConsultaCnd(stage, clock)
+        self._cnd = ConsultaCnd(faults, clock)
 
     async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
-        """One request."""
         match request.path.split("/"):
             case ["", "token"]:
                 return serpro_gateway.token(request, self._clock())
@@ -53,19 +52,17 @@ class SimulatedSerpro:
                 product in _CND_PRODUCTS and request.method == "POST"
             ):
                 return await self._certificate(request, receive)
-            case ["", product, "v2", "basica" | "qsa" | "empresa" as kind, asked] if (
+            case ["", product, "v2", "basica" | "qsa" | "empresa" as kind, requested] if (
                 product in _PRODUCTS and request.method == "GET"
             ):
-                return await self._company(request, kind, asked, receive)
+                return await self._company(request, kind, requested, receive)
             case _:
                 return fault(404, 900906, "No matching resource found in the API")
 
     def maintenance(self) -> SimulatedReply:
-        """The gateway says so."""
         return fault(503, 101503, "Service Unavailable", {"retry-after": "60"})
 
     def error(self) -> SimulatedReply:
-        """The service behind the gateway fails."""
         return fault(500, 101500, "Internal Server Error")
 
     async def _certificate(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
@@ -77,14 +74,14 @@ class SimulatedSerpro:
         return await self._cnd.answer(request, receive)
 
     async def _company(
-        self, request: SimulatedRequest, kind: str, asked: str, receive: Receive
+        self, request: SimulatedRequest, kind: str, requested: str, receive: Receive
     ) -> SimulatedReply:
         consumer_key = consumer_of(request, self._clock())
         if consumer_key is None:
             return invalid_credentials()
         if kind == "empresa" and consumer_key == KEY_WITHOUT_EMPRESA:
             return forbidden()
-        cnpj = plain_document(asked)
+        cnpj = plain_document(requested)
         if not is_cnpj(cnpj):
             return json_reply(400, {"mensagem": "CNPJ inválido"})
         if not exists(cnpj):
@@ -94,24 +91,26 @@ class SimulatedSerpro:
             return json_reply(200, body(document, kind))
 
         def incomplete(document: str) -> SimulatedReply:
-            said = body(document, kind)
-            del said["nomeEmpresarial"]
-            return json_reply(206, said)
+            fields = body(document, kind)
+            del fields["nomeEmpresarial"]
+            return json_reply(206, fields)
 
-        return await self._stage.play(Scene("company", cnpj, good, incomplete), self, receive)
+        return await self._faults.reply(
+            ReplyFactory("company", cnpj, good, incomplete), self, receive
+        )
 
 
 def body(cnpj: str, kind: str) -> dict[str, object]:
-    """What a service says of a CNPJ: `basica`, `qsa` (with partners) or `empresa` (full CPF)."""
+    """Return the body of a service: `basica`, `qsa` (with partners) or `empresa` (full CPF)."""
     company = company_of(cnpj[:8])
-    said = _of_establishment(establishment_of(cnpj)) | _of_company(company)
+    fields = _establishment_fields(establishment_of(cnpj)) | _company_fields(company)
     if kind != "basica":
         full = kind == "empresa"
-        said["socios"] = [_partner(partner, full=full) for partner in company.partners]
-    return said
+        fields["socios"] = [_partner(partner, full=full) for partner in company.partners]
+    return fields
 
 
-def _of_establishment(e: Establishment) -> dict[str, object]:
+def _establishment_fields(e: Establishment) -> dict[str, object]:
     address, place = e.address, e.address.municipality
     country = e.country or "105"
     return {
@@ -144,7 +143,7 @@ def _of_establishment(e: Establishment) -> dict[str, object]:
     }
 
 
-def _of_company(c: CompanyFiction) -> dict[str, object]:
+def _company_fields(c: CompanyFiction) -> dict[str, object]:
     simples = c.simples
     return {
         "nomeEmpresarial": c.name,
@@ -164,25 +163,25 @@ def _activity(code: str) -> dict[str, object]:
 
 
 def _partner(p: PartnerFiction, *, full: bool) -> dict[str, object]:
-    said: dict[str, object] = {
+    fields: dict[str, object] = {
         "tipoSocio": p.kind,
         "nome": p.name,
         "qualificacao": p.qualification,
         "dataInclusao": p.entered,
     }
     if p.document:
-        said["cnpj" if p.kind == "1" else "cpf"] = p.document if full else p.published_document
+        fields["cnpj" if p.kind == "1" else "cpf"] = p.document if full else p.published_document
     if p.country:
-        said["pais"] = {"codigo": p.country, "descricao": codes.COUNTRIES.get(p.country)}
+        fields["pais"] = {"codigo": p.country, "descricao": codes.COUNTRIES.get(p.country)}
     if p.representative:
-        said["representanteLegal"] = {
+        fields["representanteLegal"] = {
             "cpf": p.representative if full else p.published_representative,
             "nome": p.representative_name,
             "qualificacao": p.representative_qualification,
         }
-    return said
+    return fields
 
 
-def simulators(stage: Stage, clock: Callable[[], datetime]) -> Mapping[str, Simulated]:
-    """Where it is."""
-    return {"/serpro": SimulatedSerpro(stage, clock)}
+def simulators(faults: FaultInjector, clock: Callable[[], datetime]) -> Mapping[str, Simulator]:
+    """Return the simulator by its path prefix."""
+    return {"/serpro": SimulatedSerpro(faults, clock)}

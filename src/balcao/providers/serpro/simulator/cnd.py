@@ -1,7 +1,7 @@
-"""SERPRO's Consulta CND: the federal certificate (`serpro-cnd.md`, section 2).
+"""Simulator of SERPRO's Consulta CND: the federal certificate (`serpro-cnd.md`, section 2).
 
-The result is `Status`, whatever HTTP says. Remembered are only the keys of answers that are
-being made, so that each one takes three calls: the newest of them, and not for long.
+The result is `Status`, not the HTTP status. Only the newest keys of answers in process are
+stored, so that each of these answers takes three calls.
 """
 
 import base64
@@ -19,7 +19,8 @@ from balcao.fiction import exists, federal_certificate_of
 from balcao.fiction.dice import draws
 from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind
 from balcao.fiction.sandbox.certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
-from balcao.providers.simulation.exchange import (
+from balcao.providers.simulation.faults import FaultInjector, ReplyFactory
+from balcao.providers.simulation.messages import (
     SimulatedReply,
     SimulatedRequest,
     is_cnpj,
@@ -28,13 +29,12 @@ from balcao.providers.simulation.exchange import (
     plain_document,
 )
 from balcao.providers.simulation.receipts import pdf
-from balcao.providers.simulation.staging import Scene, Stage
 
-# How often "still processing" is said, and of how many documents at once it is remembered.
+# How many replies are "still processing", and how many keys are stored.
 PROCESSING_ANSWERS = 2
 KEYS_MAX = 1000
 
-# The type of something that is neither positive nor negative; nobody has seen one.
+# The type of a certificate that is neither positive nor negative; hypothetical.
 UNKNOWN_TYPE = 4
 
 _TYPES = {FederalKind.CND: 1, FederalKind.CPEND: 2, FederalKind.UNCLASSIFIED: UNKNOWN_TYPE}
@@ -47,8 +47,8 @@ _IDENTIFICATIONS = {
     _RURAL_PROPERTY: ("9003", "9203"),
 }
 
-# Status: HTTP status and message. The texts of 9 to 15 are not documented, only that they are
-# complaints about the parameters.
+# HTTP status and message by `Status`. The texts of 9 to 15 are not documented, only that they are
+# errors of parameters.
 _STATUSES = {
     1: (200, "Certidão válida encontrada"),
     2: (200, "Certidão emitida"),
@@ -70,7 +70,7 @@ _STATUSES = {
 
 
 class _Question(msgspec.Struct):
-    """The body of a request. Clients differ in numbers and text; some send more fields."""
+    """The body of a request. Clients send numbers or text; some send more fields."""
 
     kind: int | str = msgspec.field(name="TipoContribuinte", default=0)
     document: int | str = msgspec.field(name="ContribuinteConsulta", default="")
@@ -80,40 +80,37 @@ class _Question(msgspec.Struct):
 
 
 class ConsultaCnd:
-    """The service, at `/consulta-cnd/{v1|v2}/certidao` and its trial: whoever asks may do so."""
+    """The service, at `/consulta-cnd/{v1|v2}/certidao` and its trial, without authentication."""
 
-    def __init__(self, stage: Stage, clock: Callable[[], datetime]) -> None:
-        self._stage = stage
+    def __init__(self, faults: FaultInjector, clock: Callable[[], datetime]) -> None:
+        self._faults = faults
         self._clock = clock
-        self._made = 0
+        self._key_count = 0
         self._keys: OrderedDict[str, tuple[str, int]] = OrderedDict()
 
     async def answer(self, request: SimulatedRequest, receive: Receive) -> SimulatedReply:
-        """One request."""
         try:
-            asked = msgspec.json.decode(request.body, type=_Question)
+            query = msgspec.json.decode(request.body, type=_Question)
         except msgspec.DecodeError:
             return _reply(15)
-        document = plain_document(str(asked.document))
-        if problem := _problem(asked, document, second="/v2/" in request.path):
+        document = plain_document(str(query.document))
+        if problem := _problem(query, document, second="/v2/" in request.path):
             return _reply(problem)
-        if asked.key is not None and self._keys.get(asked.key, ("", 0))[0] != document:
+        if query.key is not None and self._keys.get(query.key, ("", 0))[0] != document:
             return _reply(14)
-        if str(asked.kind) == str(_RURAL_PROPERTY) or (
+        if str(query.kind) == str(_RURAL_PROPERTY) or (
             len(document) == 14 and not exists(document)
         ):
             return _reply(8)
-        good = partial(self._good, key=asked.key, with_pdf=asked.with_pdf is True)
-        incomplete = partial(self._incomplete, with_pdf=asked.with_pdf is True)
-        scene = Scene("federal_certificate", document, good, incomplete)
-        return await self._stage.play(scene, self, receive)
+        good = partial(self._good, key=query.key, with_pdf=query.with_pdf is True)
+        incomplete = partial(self._incomplete, with_pdf=query.with_pdf is True)
+        replies = ReplyFactory("federal_certificate", document, good, incomplete)
+        return await self._faults.reply(replies, self, receive)
 
     def maintenance(self) -> SimulatedReply:
-        """What they rely on is down."""
         return _reply(6)
 
     def error(self) -> SimulatedReply:
-        """They are down themselves."""
         return _reply(99)
 
     def _good(self, document: str, *, key: str | None, with_pdf: bool) -> SimulatedReply:
@@ -133,37 +130,37 @@ class ConsultaCnd:
 
     def _incomplete(self, document: str, *, with_pdf: bool) -> SimulatedReply:
         today = self._clock().astimezone(BRASILIA).date()
-        said = _certificate(federal_certificate_of(document, today), with_pdf=with_pdf)
-        del said["TipoCertidao"], said["CodigoControle"]
-        return _reply(1, Certidao=said)
+        fields = _certificate(federal_certificate_of(document, today), with_pdf=with_pdf)
+        del fields["TipoCertidao"], fields["CodigoControle"]
+        return _reply(1, Certidao=fields)
 
     def _next(self, document: str, key: str | None) -> str | None:
-        """The key under which to ask again; none when the certificate is ready."""
+        """Return the key for the next poll; None when the certificate is ready."""
         if key is None:
-            self._made += 1
-            numbers = draws(f"{document} key {self._made}")
+            self._key_count += 1
+            numbers = draws(f"{document} key {self._key_count}")
             raw = b"".join(number.to_bytes(2) for number in numbers[:8])
             key = str(uuid.UUID(bytes=raw, version=4))
-        said = self._keys.pop(key, (document, 0))[1]
-        if said == PROCESSING_ANSWERS:
+        fields = self._keys.pop(key, (document, 0))[1]
+        if fields == PROCESSING_ANSWERS:
             return None
-        self._keys[key] = document, said + 1
+        self._keys[key] = document, fields + 1
         if len(self._keys) > KEYS_MAX:
             self._keys.popitem(last=False)
         return key
 
 
-def _problem(asked: _Question, document: str, *, second: bool) -> int | None:
-    """The status of a parameter error."""
+def _problem(query: _Question, document: str, *, second: bool) -> int | None:
+    """Return the status of a parameter error, or None."""
     kinds = {str(kind): kind for kind in _IDENTIFICATIONS}
-    if (kind := kinds.get(str(asked.kind))) is None:
+    if (kind := kinds.get(str(query.kind))) is None:
         return 9
     sizes = {_COMPANY: (14,), _PERSON: (11,), _RURAL_PROPERTY: range(1, 9)}
     if len(document) not in sizes[kind] or not document.isalnum():
         return 10
-    if str(asked.identification) != _IDENTIFICATIONS[kind][second]:
+    if str(query.identification) != _IDENTIFICATIONS[kind][second]:
         return 11
-    if not isinstance(asked.with_pdf, bool | None):
+    if not isinstance(query.with_pdf, bool | None):
         return 12
     if kind == _COMPANY and not is_cnpj(document):
         return 13
@@ -176,7 +173,7 @@ def _certificate(found: FederalFiction, *, with_pdf: bool) -> dict[str, object]:
     document = found.document
     assert found.issued_on is not None
     assert found.validity is not None
-    # Both forms have been seen; here a document always has the same.
+    # real replies have dates or date-times; here each document always has the same
     moments = draws(f"{document} dates")
     issued_at: date | datetime = found.issued_on
     valid_until: date | datetime = found.validity
@@ -185,7 +182,7 @@ def _certificate(found: FederalFiction, *, with_pdf: bool) -> dict[str, object]:
         issued_at = datetime.combine(found.issued_on, hour)
     if moments[0] & 2:
         valid_until = datetime.combine(found.validity, time(23, 59, 59))
-    said: dict[str, object] = {
+    fields: dict[str, object] = {
         "TipoContribuinte": _COMPANY if len(document) == 14 else _PERSON,
         "ContribuinteCertidao": document,
         "TipoCertidão" if is_of_class(document, TILDE) else "TipoCertidao": _TYPES[found.kind],
@@ -194,8 +191,8 @@ def _certificate(found: FederalFiction, *, with_pdf: bool) -> dict[str, object]:
         "DataValidade": valid_until.isoformat(),
     }
     if with_pdf and found.receipt is ReceiptKind.PDF:
-        said["DocumentoPdf"] = base64.b64encode(pdf(found)).decode()
-    return said
+        fields["DocumentoPdf"] = base64.b64encode(pdf(found)).decode()
+    return fields
 
 
 def _reply(status: int, **more: object) -> SimulatedReply:

@@ -1,4 +1,4 @@
-"""SERPRO's gateway: tokens, and the errors it makes by itself (`serpro-cnd.md`, section 1)."""
+"""Simulator of SERPRO's gateway: tokens, and its own errors (`serpro-cnd.md`, section 1)."""
 
 import base64
 import binascii
@@ -6,20 +6,20 @@ import hmac
 from datetime import datetime
 from urllib.parse import parse_qs
 
-from balcao.providers.simulation.exchange import SimulatedReply, SimulatedRequest, json_reply
+from balcao.providers.simulation.messages import SimulatedReply, SimulatedRequest, json_reply
 
 TOKEN_SECONDS = 3600
 
-# A consumer key with a promise; every other key and secret that are not empty are good.
+# A consumer key that is refused; every other key and secret that are not empty are valid.
 INVALID_KEY = "invalid"
 
-# Tokens are signed, not remembered: any process of the simulator takes them. Nothing is secret
-# in here, so the key need not be either.
+# Tokens are signed, not stored, so that any process of the simulator accepts them. The simulator
+# has no secrets, so the key need not be one.
 _SIGNING_KEY = b"simulator"
 
 
 def token(request: SimulatedRequest, now: datetime) -> SimulatedReply:
-    """A new token, for Basic credentials and a form."""
+    """Issue a token, for Basic credentials and a form."""
     if request.method != "POST":
         return fault(405, 900905, "Method not allowed")
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -47,7 +47,7 @@ def token(request: SimulatedRequest, now: datetime) -> SimulatedReply:
 
 
 def consumer_of(request: SimulatedRequest, now: datetime) -> str | None:
-    """Whose token a request carries; none where it carries none of ours, or an expired one."""
+    """Return the consumer key of a request's token; None without a valid one."""
     claims = _verified(request.headers.get("authorization", ""))
     if claims is None:
         return None
@@ -56,25 +56,25 @@ def consumer_of(request: SimulatedRequest, now: datetime) -> str | None:
 
 
 def invalid_credentials() -> SimulatedReply:
-    """Nothing is said without a token."""
+    """Return the reply to a request without a valid token."""
     return fault(401, 900901, "Invalid Credentials")
 
 
 def forbidden() -> SimulatedReply:
-    """The contract does not include the service."""
+    """Return the reply for a service that is not in the contract."""
     return fault(403, 900908, "Resource forbidden")
 
 
 def fault(
     status: int, code: int, message: str, headers: dict[str, str] | None = None
 ) -> SimulatedReply:
-    """An error of the gateway itself, not of the service behind it."""
-    said = {"code": code, "message": message, "description": message}
-    return json_reply(status, {"fault": said}, headers)
+    """Return an error of the gateway itself, not of the service behind it."""
+    details = {"code": code, "message": message, "description": message}
+    return json_reply(status, {"fault": details}, headers)
 
 
 def _consumer_key(authorization: str) -> str | None:
-    """The key of a Basic header, where key and secret are there."""
+    """Return the key of a Basic header that has a key and a secret, or None."""
     scheme, _, encoded = authorization.partition(" ")
     if scheme.lower() != "basic":
         return None
@@ -91,7 +91,7 @@ def _sign(claims: str) -> str:
 
 
 def _verified(authorization: str) -> str | None:
-    """What a Bearer token claims, if we signed it."""
+    """Return the claims of a Bearer token, or None if the signature is wrong."""
     scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer":
         return None

@@ -1,4 +1,4 @@
-"""Who is registered, as treasuries know them."""
+"""Taxpayers, as treasuries have them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from balcao.fiction.records import CompanyFiction, RegistrationFiction
 
 @dataclass(frozen=True, slots=True)
 class Taxpayer:
-    """A company or a person with all their registrations. Empty text is: not told."""
+    """A company or a person with all their registrations. Empty fields are omitted in replies."""
 
     kind: str  # CNPJ or CPF
     document: str
@@ -28,7 +28,7 @@ class Taxpayer:
 
 
 def company(cnpj: str) -> Taxpayer:
-    """The holder behind a CNPJ."""
+    """Return the taxpayer of a CNPJ."""
     known, place = company_of(cnpj[:8]), establishment_of(cnpj)
     return Taxpayer(
         kind="CNPJ",
@@ -44,7 +44,7 @@ def company(cnpj: str) -> Taxpayer:
 
 
 def person(cpf: str) -> Taxpayer:
-    """The holder behind a CPF."""
+    """Return the taxpayer of a CPF."""
     return Taxpayer(
         kind="CPF",
         document=cpf,

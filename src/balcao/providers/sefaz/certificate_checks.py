@@ -31,7 +31,7 @@ def certificate_of(settings: "SefazSettings") -> Certificate | None:
     return read_certificate(settings.certificate, settings.password.get_secret_value())
 
 
-def usable(settings: "SefazSettings") -> Certificate | None:
+def checked_certificate(settings: "SefazSettings") -> Certificate | None:
     """Return the certificate, checked by loading it for TLS. Raises `CertificateUnusable`."""
     if (certificate := certificate_of(settings)) is not None:
         client_context(certificate, settings.ca_file)
@@ -44,7 +44,7 @@ def out_of_use(settings: "SefazSettings", now: datetime) -> str | None:
         certificate = certificate_of(settings)
         if certificate is not None and certificate.expired(now):
             return f"o certificado A1 venceu em {day_text(certificate.not_after)}"
-        usable(settings)
+        checked_certificate(settings)
     except CertificateUnusable as error:
         return error.detail
     return None
@@ -56,7 +56,7 @@ def remarks(settings: "SefazSettings", now: datetime) -> Iterator[Remark]:
     if path is None:
         return
     try:
-        found = usable(settings)
+        found = checked_certificate(settings)
         assert found is not None, "one is configured"
     except CertificateUnusable as error:
         yield _TITLE, "fail", f"{error.detail}; o serviço não inicia assim"

@@ -1,4 +1,4 @@
-"""Every way to ask the simulator about a document, and where its answers have what."""
+"""Clients of all simulated services, with the paths of fields in their replies."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,41 +12,41 @@ from tests.simulator.certificates import SERVICES
 from tests.simulator.world import CNPJA_KEY, get, post, serpro_token
 
 
-class Way(ABC):
-    """A service of a provider. `mandatory`: the fields that an incomplete answer lacks."""
+class SimulatedApi(ABC):
+    """A service of a provider. `mandatory`: the fields that an incomplete reply lacks."""
 
     send: Callable[..., httpx2.Response] = staticmethod(post)
     mandatory: frozenset[str]
-    another = "90010001000100"  # whose data come when another one's are promised
+    other_document = "90010001000100"  # the document of a wrong reply
 
     def ask(
         self, document: str, uf: str = "SP", app: ASGIApp | None = None, **more: Any
     ) -> httpx2.Response:
-        """About a CNPJ or a CPF; the UF where the service wants one."""
+        """Ask for a CNPJ or a CPF, and a UF if the service requires one."""
         path, sent = self.request(document, uf)
         return self.send(path, app, **sent, **more)
 
     @abstractmethod
     def request(self, document: str, uf: str) -> tuple[str, dict[str, Any]]:
-        """Where it is sent, and what."""
+        """Return the path and the arguments of a request."""
 
     def is_down(self, reply: httpx2.Response) -> bool:
-        """Whether it is said that they are in maintenance."""
+        """Return whether the reply is that of maintenance."""
         return reply.status_code == 503
 
     def failed(self, reply: httpx2.Response) -> bool:
         return reply.status_code == 500
 
-    def said(self, reply: httpx2.Response) -> Any:
+    def content(self, reply: httpx2.Response) -> Any:
         return reply.json()
 
     @abstractmethod
     def document(self, reply: httpx2.Response) -> str:
-        """Whom an answer is about."""
+        """Return the document of a reply."""
 
 
-class Registry(Way):
-    """The company registry, by whomever."""
+class Registry(SimulatedApi):
+    """The company registry of any provider."""
 
     send = staticmethod(get)
 
@@ -66,15 +66,15 @@ class Cnpja(Registry):
     """CNPJá's registrations."""
 
     def is_down(self, reply: httpx2.Response) -> bool:
-        said = {"code": 503, "message": "revenue service is offline"}
-        return reply.status_code == 503 and reply.json() == said
+        content = {"code": 503, "message": "revenue service is offline"}
+        return reply.status_code == 503 and reply.json() == content
 
     def failed(self, reply: httpx2.Response) -> bool:
         return (reply.status_code, reply.json()["code"]) == (500, 500)
 
 
-class Infosimples(Way):
-    """One of their consultations."""
+class Infosimples(SimulatedApi):
+    """One of Infosimples' services."""
 
     def __init__(self, service: str, *mandatory: str, with_uf: bool = True) -> None:
         self.service, self.with_uf = service, with_uf
@@ -89,10 +89,10 @@ class Infosimples(Way):
         return SERVICES + self.service, {"data": sent}
 
     def is_down(self, reply: httpx2.Response) -> bool:
-        said = reply.json()
-        assert not said["header"]["billable"]
-        assert not said["data"]
-        return (reply.status_code, said["code"]) == (200, 615)
+        content = reply.json()
+        assert not content["header"]["billable"]
+        assert not content["data"]
+        return (reply.status_code, content["code"]) == (200, 615)
 
     def failed(self, reply: httpx2.Response) -> bool:
         return (reply.status_code, reply.json()["code"]) == (500, 600)
@@ -103,7 +103,7 @@ class Infosimples(Way):
         return str(found["normalizado_cnpj"] or found["normalizado_cpf"])
 
 
-class ConsultaCnd(Way):
+class ConsultaCnd(SimulatedApi):
     """SERPRO's certificates."""
 
     mandatory = frozenset({"Certidao.TipoCertidao", "Certidao.CodigoControle"})
@@ -128,7 +128,7 @@ class ConsultaCnd(Way):
         return str(reply.json()["Certidao"]["ContribuinteCertidao"])
 
 
-class Treasury(Way):
+class Treasury(SimulatedApi):
     """A state's own treasury."""
 
     mandatory = frozenset({"IE"})
@@ -144,13 +144,13 @@ class Treasury(Way):
     def failed(self, reply: httpx2.Response) -> bool:
         return sefaz.fault_of(reply) == "soap:Receiver"
 
-    def said(self, reply: httpx2.Response) -> Any:
+    def content(self, reply: httpx2.Response) -> Any:
         return sefaz.read(reply).entries[0]
 
     def document(self, reply: httpx2.Response) -> str:
-        said = sefaz.read(reply)
-        (entry,) = said.entries
-        documents = {said["CNPJ"] or said["CPF"], entry.get("CNPJ") or entry.get("CPF")}
+        content = sefaz.read(reply)
+        (entry,) = content.entries
+        documents = {content["CNPJ"] or content["CPF"], entry.get("CNPJ") or entry.get("CPF")}
         assert len(documents) == 1
         return str(documents.pop())
 
@@ -164,7 +164,7 @@ QSA = Registry("/serpro/consulta-cnpj-df/v2/qsa/{}", "ni", "nomeEmpresarial")
 EMPRESA = Registry("/serpro/consulta-cnpj-df/v2/empresa/{}", "ni", "nomeEmpresarial")
 CCC = Cnpja("/cnpja/ccc?taxId={}&states={}", "taxId", "registrations.number")
 SUFRAMA = Cnpja("/cnpja/suframa?taxId={}", "taxId", "number")
-SUFRAMA.another = "90010002000154"  # one that the free-trade zone knows
+SUFRAMA.other_document = "90010002000154"  # one that is registered in the free-trade zone
 SINTEGRA = Infosimples("sintegra/unificada", "inscricao_estadual", "normalizado_inscricao_estadual")
 PGFN = Infosimples(
     "receita-federal/pgfn",
@@ -194,9 +194,9 @@ OF_THE_REGISTRY = {
     "qsa": QSA,
     "empresa": EMPRESA,
 }
-# By UF, all but the last three.
+# Per UF, except the last three.
 OF_PEOPLE = {"ccc": CCC, "sintegra": SINTEGRA, "treasury": TREASURY, "pgfn": PGFN, "cnd": CND}
-EVERY_WAY: dict[str, Way] = {
+EVERY_API: dict[str, SimulatedApi] = {
     **OF_THE_REGISTRY,
     **OF_PEOPLE,
     "suframa": SUFRAMA,

@@ -1,9 +1,8 @@
-"""Answers of treasuries that are XML but for a harmless mistake, made XML.
+"""Repair of harmless faults in the treasuries' XML.
 
-Only what changes no value is mended: marks and white space around the document, a declaration of
-another encoding, named characters of HTML, an ampersand that begins no reference, prefixes that
-nobody declared, control characters. Document types, unknown entities and documents that are cut
-short stay what they are: no answers.
+No value is changed. Repaired are byte order marks and white space around the document, a
+declaration of a wrong encoding, HTML entities, bare ampersands, undeclared prefixes and control
+characters. Document types, unknown entities and truncated documents are not repaired.
 """
 
 import re
@@ -11,7 +10,7 @@ from html.entities import name2codepoint
 
 PREFIXES_MAX = 10
 
-# What Portuguese texts in Latin-1 or Windows-1252 consist of beyond ASCII. Other bytes are damage.
+# Characters beyond ASCII of Portuguese texts in Latin-1 or Windows-1252. Others mean damage.
 _PORTUGUESE = frozenset("ÀÁÂÃÄÇÈÉÊËÌÍÎÏÑÒÓÔÕÖÙÚÛÜàáâãäçèéêëìíîïñòóôõöùúûüªº°§´¨·–—‘’“”•…\xa0")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 
@@ -26,22 +25,22 @@ _ROOT = re.compile(r"<[A-Za-z_][^\s/>]*")
 _PREFIX = re.compile(r"</?([A-Za-z_][\w.-]{0,40}):|\s([A-Za-z_][\w.-]{0,40}):[\w.-]+\s*=\s*[\"']")
 
 
-def mended(body: bytes, charset: str | None) -> str | None:
-    """Return the document as text without a declaration; None if it cannot be decoded.
+def repaired(body: bytes, charset: str | None) -> str | None:
+    """Return the repaired document as text without a declaration; None if it cannot be decoded.
 
-    `charset`: the encoding that the transport names.
+    `charset`: the encoding in the `Content-Type`.
     """
     text = _text(body, charset)
-    return None if text is None else mended_text(text)
+    return None if text is None else repaired_text(text)
 
 
-def mended_text(text: str) -> str:
-    """Return the document, mended."""
+def repaired_text(text: str) -> str:
+    """Return the repaired document, without a declaration."""
     text = _CONTROLS.sub("", text.strip(_AROUND).removeprefix(_MARK_READ_AS_LATIN_1).strip(_AROUND))
     while (declaration := _DECLARATION.match(text)) is not None:
         text = text[declaration.end() :].lstrip(_AROUND)
     text = _NAMED.sub(_character, text)
-    return _declared(_BARE_AMPERSAND.sub("&amp;", text))
+    return _with_prefixes_declared(_BARE_AMPERSAND.sub("&amp;", text))
 
 
 def _text(body: bytes, charset: str | None) -> str | None:
@@ -63,8 +62,8 @@ def _character(named: re.Match[str]) -> str:
     return named[0] if known is None else chr(known)
 
 
-def _declared(text: str) -> str:
-    """Return the document with all its prefixes declared: elements are read by local names."""
+def _with_prefixes_declared(text: str) -> str:
+    """Return the document with declarations of all prefixes: only local names matter."""
     root = _ROOT.search(text)
     if root is None:
         return text

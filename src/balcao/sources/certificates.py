@@ -1,7 +1,7 @@
-"""Sources of certificates: what is issued is stored before anybody is told of it.
+"""Sources of certificates, which store a receipt before they return its record.
 
-The record that is answered and kept names the receipt's bytes, so these come first (contract
-7.3). Nothing here repeats a call: an issuance may have begun (specification, "Other limits").
+The record names the stored receipt, so the receipt comes first (contract 7.3). No call is
+repeated: an issuance may have begun (specification, "Other limits").
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ from balcao.operations import OPERATIONS
 from balcao.sources.contract import (
     Absent,
     Answer,
-    Certified,
     Exchange,
     Found,
     HttpRequest,
-    ReceiptKeeper,
+    Issuance,
+    ReceiptStorage,
 )
-from balcao.sources.online import Adapter, Online, UpstreamFor, sound
+from balcao.sources.online import Adapter, AdapterSource, UpstreamFor, validated
 from balcao.sources.upstream import Layer, Upstream
 
 BAD_GATEWAY = 502
@@ -36,18 +36,18 @@ BAD_GATEWAY = 502
 
 @runtime_checkable
 class CertificateAdapter(Adapter, Protocol):
-    """An adapter whose provider issues certificates."""
+    """An adapter for a provider that issues certificates."""
 
-    def certify(self, inquiry: Inquiry) -> Exchange[Certified]:
-        """The conversation about a certificate. Functional negatives are results, too.
+    def certify(self, inquiry: Inquiry) -> Exchange[Issuance]:
+        """Converse about a certificate. A refusal to issue one is a result, too.
 
-        Raises `OriginRefused` where the source refuses the question as such.
+        Raises `OriginRefused` if the source rejects the data of the inquiry.
         """
         ...
 
 
-class Certifying(Online):
-    """An `OnlineSource` (see `contract.py`) that may be asked for certificates."""
+class CertificateSource(AdapterSource):
+    """An `OnlineSource` (see `contract.py`) that also issues certificates."""
 
     def __init__(
         self,
@@ -56,30 +56,29 @@ class Certifying(Online):
         upstream_for: UpstreamFor,
         *,
         now: Callable[[], datetime],
-        receipts: ReceiptKeeper,
-        through: Layer | None = None,
+        receipts: ReceiptStorage,
+        layer: Layer | None = None,
     ) -> None:
-        super().__init__(name, adapter, upstream_for, now=now, through=through)
-        self._certificates = adapter
-        self._receipts = receipts
+        super().__init__(name, adapter, upstream_for, now=now, layer=layer)
+        self._certificate_adapter = adapter
+        self._receipt_storage = receipts
 
-    async def ask(self, inquiry: Inquiry, until: float = inf) -> Answer:
-        """Ask it. Raises `SourceError` of some kind, nothing else."""
+    async def ask(self, inquiry: Inquiry, deadline: float = inf) -> Answer:
         if not OPERATIONS[inquiry.subject].issues:
-            return await super().ask(inquiry, until)
+            return await super().ask(inquiry, deadline)
         asked_at = self._now()
-        asked: list[HttpRequest] = []
+        requests: list[HttpRequest] = []
         try:
-            said = await self._upstream_for(inquiry).hold(
-                _noted(self._certificates.certify(inquiry), asked),
-                until,
-                through=self._through,
-                check=partial(self._usable, inquiry),
+            said = await self._upstream_for(inquiry).run(
+                _recorded(self._certificate_adapter.certify(inquiry), requests),
+                deadline,
+                layer=self._layer,
+                check=partial(self._checked, inquiry),
                 cost_of=self._cost_of,
             )
         except SourceUnavailable as error:
-            # Whoever is asked once more after a reply is at work on it: nobody else must be asked.
-            if len(asked) > 1:
+            # after one reply the source is already issuing: no other source may be asked
+            if len(requests) > 1:
                 raise SourceFailed(f"{error.detail}, com a emissão em andamento") from None
             raise
         if said is None:
@@ -91,29 +90,29 @@ class Certifying(Online):
         if isinstance(inquiry.document, Cnpj):
             record = _without_cpf(record)
         if said.receipt is not None:
-            stored = await self._receipts.keep(self.name, said.receipt, until)
+            stored = await self._receipt_storage.keep(self.name, said.receipt, deadline)
             record = msgspec.structs.replace(record, receipt=stored)
         return Found(record, self.name, asked_at)
 
-    def _usable(self, inquiry: Inquiry, said: Certified) -> Certified:
-        """About whom was asked, and not expired: on its last day it is still in force."""
-        record = sound(self.name, said.certificate, inquiry)
+    def _checked(self, inquiry: Inquiry, result: Issuance) -> Issuance:
+        """Check that the certificate is about the inquiry and not expired before today."""
+        record = validated(self.name, result.certificate, inquiry)
         last = (
             record.effective_validity if isinstance(record, FederalCertificate) else record.validity
         )
         today = self._now().astimezone(BRASILIA).date().isoformat()
         if record.good and last is not None and last < today:
             raise SourceFailed(f"{self.name}: respondeu com uma certidão vencida")
-        return Certified(record, said.receipt)
+        return Issuance(record, result.receipt)
 
 
-async def fetch_receipt(upstream: Upstream, address: str, until: float = inf) -> bytes:
-    """A receipt from where a provider keeps it for a short time. Raises `SourceError`.
+async def fetch_receipt(upstream: Upstream, address: str, deadline: float = inf) -> bytes:
+    """Fetch a receipt from the address where its provider hosts it. Raises `SourceError`.
 
-    Whoever asked for the certificate may leave little time: it must not be lost over this. No
-    error repeats an address, which is a key to the receipt.
+    `deadline` may be short: the certificate must not be lost over its receipt. Errors never
+    contain the address, which gives access to the receipt.
     """
-    receipt = await upstream.hold(_receipt(upstream.name, address), until)
+    receipt = await upstream.run(_receipt(upstream.name, address), deadline)
     assert receipt is not None
     return receipt
 
@@ -131,7 +130,7 @@ def _receipt(who: str, address: str) -> Exchange[bytes]:
 def _without_cpf(
     record: FederalCertificate | StateCertificate,
 ) -> FederalCertificate | StateCertificate:
-    """A sole trader's name ends with the CPF, and reasons may repeat it; nobody asked for it."""
+    """Mask the owner's CPF, which ends a sole trader's name and may occur in messages."""
     message = mask_cpf_in_text(record.message)
     if isinstance(record, FederalCertificate):
         name = mask_cpf_in_text(record.name) or ""
@@ -140,18 +139,18 @@ def _without_cpf(
     return msgspec.structs.replace(record, message=message, fiscal_message=fiscal)
 
 
-def _noted(conversation: Exchange[Certified], asked: list[HttpRequest]) -> Exchange[Certified]:
-    """The same conversation; `asked` is what it has asked so far."""
+def _recorded(conversation: Exchange[Issuance], requests: list[HttpRequest]) -> Exchange[Issuance]:
+    """Delegate to the conversation and append each of its requests to `requests`."""
     try:
-        asked.append(next(conversation))
+        requests.append(next(conversation))
         while True:
-            reply = yield asked[-1]
+            reply = yield requests[-1]
             if reply.status == BAD_GATEWAY:
-                # Whoever stands before them passed it on and lost the answer: it may have begun.
+                # a proxy forwarded the request and lost the answer: issuance may have begun
                 raise SourceFailed("HTTP 502: não se sabe se a emissão começou")
-            asked.append(conversation.send(reply))
+            requests.append(conversation.send(reply))
     except StopIteration as end:
-        certified: Certified | None = end.value
+        certified: Issuance | None = end.value
         return certified
     finally:
         conversation.close()

@@ -1,4 +1,4 @@
-"""Single flight: the same work wanted by many at once is done once."""
+"""Single flight: concurrent callers of the same work share one task."""
 
 import asyncio
 import copy
@@ -12,36 +12,35 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Work in flight, by key. What it brings, or its `SourceError`, goes to all who wait.
+    """Running tasks by key. All waiting callers get the result or the `SourceError`.
 
-    The work belongs to nobody: it runs in a task of its own, and a caller that goes away stops
-    waiting but does not stop it.
+    The work runs in a task of its own: a cancelled caller stops waiting but does not stop it.
     """
 
     def __init__(self) -> None:
         self._in_flight: dict[str, asyncio.Task[T | SourceError]] = {}
 
-    async def do(self, key: str, work: Callable[[], Awaitable[T]], until: float = inf) -> T:
-        """The result of `work`, or of the same work if it is in flight already: see `result`."""
+    async def do(self, key: str, work: Callable[[], Awaitable[T]], deadline: float = inf) -> T:
+        """Return the result of `work`, or of the task already running for the key: see `result`."""
         task = self._in_flight.get(key)
         if task is not None:
-            return await self.result(task, until)
+            return await self.result(task, deadline)
         task = asyncio.create_task(_as_value(work))
         self._in_flight[key] = task
-        task.add_done_callback(lambda done: self._landed(key, done))
+        task.add_done_callback(lambda done: self._on_done(key, done))
         return await self.result(task)
 
     def in_flight(self, key: str) -> asyncio.Task[T | SourceError] | None:
-        """The work that is in flight now, to be waited for later with `result`."""
+        """Return the running task of a key, to be awaited later with `result`, or None."""
         return self._in_flight.get(key)
 
-    async def result(self, task: asyncio.Task[T | SourceError], until: float = inf) -> T:
-        """Return the result of a task of `in_flight`, even one that is over.
+    async def result(self, task: asyncio.Task[T | SourceError], deadline: float = inf) -> T:
+        """Return the result of a task from `in_flight`, finished or not.
 
-        Raises `SourceFailed` at `until`, by the event loop's clock: the task may have more time.
+        Raises `SourceFailed` at `deadline`, by the event loop's clock; the task may run on.
         """
-        left = None if until == inf else max(0.0, until - asyncio.get_running_loop().time())
-        # Unlike awaiting the task, this does not hand on cancellation.
+        left = None if deadline == inf else max(0.0, deadline - asyncio.get_running_loop().time())
+        # unlike `await task`, this does not cancel the task with the caller
         await asyncio.wait((task,), timeout=left)
         if not task.done():
             raise SourceFailed("tempo esgotado; a mesma consulta continua para quem a começou")
@@ -49,22 +48,22 @@ class SingleFlight(Generic[T]):
             raise SourceUnavailable("consulta interrompida: o serviço está encerrando", 1)
         result = task.result()
         if isinstance(result, SourceError):
-            # A copy each: an exception collects the traceback of everyone who raises it.
+            # one copy per caller: each raise adds its traceback to the exception
             raise copy.copy(result)
         return result
 
     async def close(self) -> None:
-        """Give up what is in flight; those who wait are told so."""
+        """Cancel the running tasks; waiting callers get `SourceUnavailable`."""
         tasks = tuple(self._in_flight.values())
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
-    def _landed(self, key: str, task: asyncio.Task[T | SourceError]) -> None:
+    def _on_done(self, key: str, task: asyncio.Task[T | SourceError]) -> None:
         del self._in_flight[key]
         if not task.cancelled():
-            task.exception()  # seen: a bug is raised where it is waited for, if anybody waits
+            task.exception()  # mark as retrieved: waiting callers raise it, if there are any
 
 
 async def _as_value(work: Callable[[], Awaitable[T]]) -> T | SourceError:

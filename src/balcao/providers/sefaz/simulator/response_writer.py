@@ -1,7 +1,7 @@
-"""Answers of a treasury: the message, its envelope, and what takes their place.
+"""Writer of a treasury's replies: the message, its envelope, and errors.
 
-Some documents get answers in a form that clients trip over (`fiction/sandbox/registrations.py`):
-`retold` changes the content of such an answer, `rewritten` its form in transit.
+Some documents get replies in an unusual form (`fiction/sandbox/registrations.py`): `with_form`
+changes the content of such a reply, `encoded_in_form` its bytes.
 """
 
 import gzip
@@ -19,16 +19,16 @@ from balcao.core.federation import IBGE_CODES
 from balcao.fiction import tables
 from balcao.fiction.records import AddressFiction, RegistrationFiction
 from balcao.fiction.sandbox.registrations import FORMS, PRODUCERS_COMPANY, Form
-from balcao.providers.sefaz.simulator.holder import Taxpayer
-from balcao.providers.sefaz.simulator.reading import NFE, SERVICE, SOAP, CadastroQuestion
-from balcao.providers.sefaz.simulator.treasuries import Manner, Treasury, manner_of
-from balcao.providers.simulation.exchange import SimulatedReply, html_reply
+from balcao.providers.sefaz.simulator.request_reader import NFE, SERVICE, SOAP, CadastroRequest
+from balcao.providers.sefaz.simulator.taxpayers import Taxpayer
+from balcao.providers.sefaz.simulator.treasuries import Quirks, Treasury, quirks_of
+from balcao.providers.simulation.messages import SimulatedReply, html_reply
 
 _DATES = ("dIniAtiv", "dUltSit", "dBaixa")
 
 
-def retold(entries: Sequence[etree._Element], form: Form | None) -> Sequence[etree._Element]:
-    """The registrations (`infCad`) of an answer in a form."""
+def with_form(entries: Sequence[etree._Element], form: Form | None) -> Sequence[etree._Element]:
+    """Return the registrations (`infCad`) of a reply, changed as the form requires."""
     match form:
         case Form.OTHER_DATES:
             return [_with_other_dates(entry) for entry in entries]
@@ -40,7 +40,7 @@ def retold(entries: Sequence[etree._Element], form: Form | None) -> Sequence[etr
             return [_with(entry, "IE", "ISENTO") for entry in entries]
         case Form.EXEMPT_TOO:
             return [*(_with(entry, "IE", "ISENTO") for entry in entries), *entries]
-        case Form.LATIN_1:  # there must be something that is written otherwise in UTF-8
+        case Form.LATIN_1:  # a text that differs in UTF-8
             return [_with(entry, "xMun", "SÃO PAULO") for entry in entries]
         case Form.BY_COMPANY:
             return [_held_by_company(entry) for entry in entries]
@@ -48,8 +48,8 @@ def retold(entries: Sequence[etree._Element], form: Form | None) -> Sequence[etr
             return entries
 
 
-def rewritten(reply: SimulatedReply, form: Form | None) -> SimulatedReply:
-    """A reply in a form, byte by byte."""
+def encoded_in_form(reply: SimulatedReply, form: Form | None) -> SimulatedReply:
+    """Return the reply with its bytes as the form requires."""
     match form:
         case Form.GZIP:
             return _coded(reply, "gzip", gzip.compress(reply.body))
@@ -96,7 +96,7 @@ def _held_by_company(entry: etree._Element) -> etree._Element:
 
 CONTENT_TYPE = "application/soap+xml; charset=utf-8"
 
-# No message of theirs has a prefix; the stubs do not know that there may be none.
+# Their messages have no prefixes; the stubs do not allow None as a prefix.
 _NFE_IS_DEFAULT: dict[Any, str] = {None: NFE}
 _SERVICE_IS_DEFAULT: dict[Any, str] = {None: SERVICE}
 
@@ -110,58 +110,54 @@ TEXTS: Mapping[int, str] = {
 }
 
 
-class TreasuryVoice:
-    """A treasury that speaks for one state, about one question (None: it could not be read)."""
+class TreasuryReplies:
+    """The replies of a treasury to one request for one state (None: an unreadable request)."""
 
-    def __init__(
-        self, treasury: Treasury, question: CadastroQuestion | None, now: datetime
-    ) -> None:
+    def __init__(self, treasury: Treasury, question: CadastroRequest | None, now: datetime) -> None:
         uf = question.uf if question is not None and question.uf in treasury.ufs else treasury.owner
         self._treasury = treasury
         self._uf = uf
-        self._manner = manner_of(uf)
+        self._quirks = quirks_of(uf)
         self._question = question
         self._now = now.astimezone(_BRASILIA)
 
-    def says(self, status: int) -> SimulatedReply:
-        """A status and nothing else."""
-        return _in_envelope(self._message(status, self._question), self._manner)
+    def status_reply(self, status: int) -> SimulatedReply:
+        """Return a reply with a status alone."""
+        return _in_envelope(self._message(status, self._question), self._quirks)
 
-    def tells(self, holder: Taxpayer, *, complete: bool = True) -> SimulatedReply:
-        """What is registered for somebody; incomplete: without a mandatory field."""
-        form = FORMS.get(holder.document)
-        found = retold(
+    def registrations_reply(self, taxpayer: Taxpayer, *, complete: bool = True) -> SimulatedReply:
+        """Return a taxpayer's registrations; with `complete=False` a mandatory field lacks."""
+        form = FORMS.get(taxpayer.document)
+        found = with_form(
             [
-                _entry(registration, holder, self._manner)
-                for registration in holder.registrations
+                _entry(registration, taxpayer, self._quirks)
+                for registration in taxpayer.registrations
                 if registration.uf == self._uf
             ],
             form,
         )
-        status = 112 if len(found) > 1 else 111 if found else holder.unknown
-        asked = CadastroQuestion(self._uf, holder.kind, holder.document)
-        message = self._message(status, asked)
+        status = 112 if len(found) > 1 else 111 if found else taxpayer.unknown
+        requested = CadastroRequest(self._uf, taxpayer.kind, taxpayer.document)
+        message = self._message(status, requested)
         answer = message[0]
         for entry in found:
             if not complete:
                 entry.remove(entry[0])
             answer.append(entry)
         if not complete and not found:
-            answer.remove(answer[1])  # there is no entry that could lack something: no cStat
-        return rewritten(_in_envelope(message, self._manner), form)
+            answer.remove(answer[1])  # without entries, remove cStat instead
+        return encoded_in_form(_in_envelope(message, self._quirks), form)
 
     def maintenance(self) -> SimulatedReply:
-        """A pause, in the state's own way."""
-        if self._manner.page_when_down:
+        if self._quirks.page_when_down:
             return html_reply(503, "503 Service Unavailable")
-        return self.says(108)
+        return self.status_reply(108)
 
     def error(self) -> SimulatedReply:
-        """The web service fails."""
         return fault("Receiver", "Internal error of the service.")
 
-    def _message(self, status: int, asked: CadastroQuestion | None) -> etree._Element:
-        now = self._now if self._manner.tells_offset else self._now.replace(tzinfo=None)
+    def _message(self, status: int, requested: CadastroRequest | None) -> etree._Element:
+        now = self._now if self._quirks.has_offset else self._now.replace(tzinfo=None)
         root = etree.Element(f"{{{NFE}}}retConsCad", versao="2.00", nsmap=_NFE_IS_DEFAULT)
         _fill(
             etree.SubElement(root, f"{{{NFE}}}infCons"),
@@ -169,8 +165,8 @@ class TreasuryVoice:
                 ("verAplic", f"{self._treasury.program}-SIMULADO-4.00"),
                 ("cStat", str(status)),
                 ("xMotivo", ("" if status < 200 else _REJECTED) + TEXTS[status]),
-                ("UF", asked.uf if asked is not None else self._uf),
-                *([(asked.kind, asked.argument)] if asked is not None else []),
+                ("UF", requested.uf if requested is not None else self._uf),
+                *([(requested.kind, requested.argument)] if requested is not None else []),
                 ("dhCons", now.isoformat(timespec="seconds")),
                 ("cUF", IBGE_CODES[self._uf]),
             ],
@@ -179,7 +175,7 @@ class TreasuryVoice:
 
 
 def fault(code: str, reason: str) -> SimulatedReply:
-    """A fault of SOAP 1.2: `Sender`, `Receiver` or `VersionMismatch`."""
+    """Return a fault of SOAP 1.2: `Sender`, `Receiver` or `VersionMismatch`."""
     envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soap": SOAP})
     where = etree.SubElement(etree.SubElement(envelope, f"{{{SOAP}}}Body"), f"{{{SOAP}}}Fault")
     value = etree.SubElement(etree.SubElement(where, f"{{{SOAP}}}Code"), f"{{{SOAP}}}Value")
@@ -190,7 +186,7 @@ def fault(code: str, reason: str) -> SimulatedReply:
     return SimulatedReply(500, _serialised(envelope), CONTENT_TYPE)
 
 
-def _entry(registration: RegistrationFiction, holder: Taxpayer, manner: Manner) -> etree._Element:
+def _entry(registration: RegistrationFiction, taxpayer: Taxpayer, quirks: Quirks) -> etree._Element:
     address = registration.address
     active = registration.active
     located = address.municipality.uf if address is not None else registration.uf
@@ -199,28 +195,28 @@ def _entry(registration: RegistrationFiction, holder: Taxpayer, manner: Manner) 
         entry,
         [
             ("IE", registration.number),
-            (holder.kind, holder.document),
+            (taxpayer.kind, taxpayer.document),
             ("UF", located if located in IBGE_CODES else registration.uf),
             ("cSit", "1" if active else "0"),
             ("indCredNFe", "1" if active else "0"),
             ("indCredCTe", "4"),
-            ("xNome", holder.name),
-            ("xFant", holder.trade_name),
-            ("xRegApur", holder.regime),
-            ("CNAE", _number(holder.activity, manner)),
-            ("dIniAtiv", holder.opened),
+            ("xNome", taxpayer.name),
+            ("xFant", taxpayer.trade_name),
+            ("xRegApur", taxpayer.regime),
+            ("CNAE", _number(taxpayer.activity, quirks)),
+            ("dIniAtiv", taxpayer.opened),
             ("dUltSit", registration.status_date.isoformat()),
             ("dBaixa", "" if active else registration.status_date.isoformat()),
-            ("IEUnica", registration.number if manner.tells_unique else ""),
-            ("IEAtual", registration.number if manner.tells_unique else ""),
+            ("IEUnica", registration.number if quirks.has_single_number else ""),
+            ("IEAtual", registration.number if quirks.has_single_number else ""),
         ],
     )
-    if address is not None and manner.tells_address:
-        _fill(etree.SubElement(entry, f"{{{NFE}}}ender"), _address(address, manner))
+    if address is not None and quirks.has_address:
+        _fill(etree.SubElement(entry, f"{{{NFE}}}ender"), _address(address, quirks))
     return entry
 
 
-def _address(address: AddressFiction, manner: Manner) -> list[tuple[str, str]]:
+def _address(address: AddressFiction, quirks: Quirks) -> list[tuple[str, str]]:
     return [
         ("xLgr", f"{address.street_type} {address.street}"),
         ("nro", address.number),
@@ -228,28 +224,28 @@ def _address(address: AddressFiction, manner: Manner) -> list[tuple[str, str]]:
         ("xBairro", address.district),
         ("cMun", address.municipality.ibge or _ABROAD),
         ("xMun", address.municipality.name),
-        ("CEP", _number(address.cep, manner)),
+        ("CEP", _number(address.cep, quirks)),
     ]
 
 
-def _number(digits: str, manner: Manner) -> str:
-    return digits.removeprefix("0") if manner.drops_zeros else digits
+def _number(digits: str, quirks: Quirks) -> str:
+    return digits.removeprefix("0") if quirks.drops_zeros else digits
 
 
 def _fill(parent: etree._Element, fields: Iterable[tuple[str, str]]) -> None:
-    """Children with text, no longer than the schema allows; what is empty is left out."""
+    """Add children with texts, cut at the schema's length; empty ones are omitted."""
     for name, text in fields:
-        said = " ".join(text.split())
-        if said:
+        cleaned = " ".join(text.split())
+        if cleaned:
             length = 255 if name in ("xMotivo", "xLgr") else 60
-            etree.SubElement(parent, f"{{{NFE}}}{name}").text = said[:length].rstrip()
+            etree.SubElement(parent, f"{{{NFE}}}{name}").text = cleaned[:length].rstrip()
 
 
-def _in_envelope(message: etree._Element, manner: Manner) -> SimulatedReply:
+def _in_envelope(message: etree._Element, quirks: Quirks) -> SimulatedReply:
     envelope = etree.Element(f"{{{SOAP}}}Envelope", nsmap={"soap": SOAP})
     body = etree.SubElement(envelope, f"{{{SOAP}}}Body")
-    wrapper = etree.SubElement(body, f"{{{SERVICE}}}{manner.wrapper}", nsmap=_SERVICE_IS_DEFAULT)
-    if manner.escaped:
+    wrapper = etree.SubElement(body, f"{{{SERVICE}}}{quirks.wrapper}", nsmap=_SERVICE_IS_DEFAULT)
+    if quirks.escaped:
         wrapper.text = _serialised(message).decode("utf-8")
     else:
         wrapper.append(message)

@@ -1,4 +1,4 @@
-"""What the tests of travelling together share: two providers that take several UFs at once."""
+"""Helpers for tests of combined calls: two providers that answer several UFs in one call."""
 
 import asyncio
 import gc
@@ -15,21 +15,21 @@ from balcao.core.registration import Registrations
 from balcao.core.state_registrations import completed, length
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.sources.contract import Answer, Conversation, Exchange, HttpRequest
+from balcao.sources.multi_uf import MultiUfAdapter, MultiUfSource
 from balcao.sources.online import Capabilities
-from balcao.sources.together import Together, TogetherAdapter
 from tests.sources.adapters import NOW, Measured, an_upstream
 
 
 def number_in(uf: str) -> str:
-    """A registration's number as the state would give it out."""
+    """Return a valid registration number of a state."""
     return completed(uf, "1" * length(uf))
 
 
-FOREVER = 60.0  # of these tests: nothing waits for it
+FOREVER = 60.0  # never elapses in these tests
 
 
 class Provider:
-    """CNPJá's `/ccc`: what it was asked, and one registration in every UF that it is asked."""
+    """CNPJá's `/ccc`, which records requests and has one registration in every UF."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -48,61 +48,63 @@ class Provider:
         return httpx2.Response(200, json={"taxId": document, "registrations": found})
 
 
-class Odd:
-    """An adapter whose answers are made up by the test."""
+class FixedAdapter:
+    """An adapter with a fixed answer."""
 
     conclusive_absence = True
     capabilities = Capabilities(frozenset({"state_registration"}))
 
-    def __init__(self, says: Mapping[str, Registrations] | None) -> None:
-        self.says = says
+    def __init__(self, reply: Mapping[str, Registrations] | None) -> None:
+        self.reply = reply
 
     def converse(self, inquiry: Inquiry) -> Conversation:
         yield HttpRequest("GET", "/one")
-        assert self.says is not None
-        return self.says[inquiry.uf or ""]
+        assert self.reply is not None
+        return self.reply[inquiry.uf or ""]
 
-    def takes_together(self, inquiry: Inquiry) -> bool:
+    def can_combine(self, inquiry: Inquiry) -> bool:
         return True
 
-    def converse_about(self, inquiries: Sequence[Inquiry]) -> Exchange[Mapping[str, Registrations]]:
+    def converse_combined(
+        self, inquiries: Sequence[Inquiry]
+    ) -> Exchange[Mapping[str, Registrations]]:
         yield HttpRequest("GET", "/several")
-        return self.says
+        return self.reply
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
         yield HttpRequest("GET", "/probe")
         return None
 
 
-def together(
+def multi_uf_source(
     provider: Provider,
-    adapter: TogetherAdapter | None = None,
+    adapter: MultiUfAdapter | None = None,
     *,
     measured: Measured | None = None,
-    asked_for: list[Inquiry] | None = None,
+    inquiries: list[Inquiry] | None = None,
     now: Callable[[], datetime] = lambda: NOW,
-) -> Together:
+) -> MultiUfSource:
     observe = (lambda call: None) if measured is None else measured.append
     upstream = an_upstream(provider, observe=observe)
 
     def upstream_for(inquiry: Inquiry) -> Any:
-        if asked_for is not None:
-            asked_for.append(inquiry)
+        if inquiries is not None:
+            inquiries.append(inquiry)
         return upstream
 
-    return Together("cnpja", adapter or CnpjaAdapter("the-key"), upstream_for, now=now)
+    return MultiUfSource("cnpja", adapter or CnpjaAdapter("the-key"), upstream_for, now=now)
 
 
-def odd(says: Mapping[str, Registrations] | None) -> Together:
+def fixed_source(reply: Mapping[str, Registrations] | None) -> MultiUfSource:
     upstream = an_upstream(lambda request: httpx2.Response(200))
-    return Together("odd", Odd(says), lambda _: upstream, now=lambda: NOW)
+    return MultiUfSource("odd", FixedAdapter(reply), lambda _: upstream, now=lambda: NOW)
 
 
-async def ask(source: Together, *inquiries: Inquiry) -> list[Answer]:
+async def ask(source: MultiUfSource, *inquiries: Inquiry) -> list[Answer]:
     return await asyncio.gather(*(source.ask(inquiry) for inquiry in inquiries))
 
 
-async def ask_and_fail(source: Together, *inquiries: Inquiry) -> list[SourceError]:
+async def ask_and_fail(source: MultiUfSource, *inquiries: Inquiry) -> list[SourceError]:
     outcomes = await asyncio.gather(
         *(source.ask(inquiry) for inquiry in inquiries), return_exceptions=True
     )
@@ -110,21 +112,21 @@ async def ask_and_fail(source: Together, *inquiries: Inquiry) -> list[SourceErro
     return [outcome for outcome in outcomes if isinstance(outcome, SourceError)]
 
 
-def run(story: Coroutine[Any, Any, None]) -> None:
-    """Run it; nothing may be left behind that complains when it is collected."""
-    complaints: list[str] = []
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    """Run a scenario, and check that no unretrieved exception is reported afterwards."""
+    reported: list[str] = []
 
     async def watched() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda loop, context: complaints.append(context["message"]))
-        await story
+        loop.set_exception_handler(lambda loop, context: reported.append(context["message"]))
+        await scenario
         gc.collect()
 
     asyncio.run(asyncio.wait_for(watched(), FOREVER / 2))
     gc.collect()
-    assert complaints == []
+    assert reported == []
 
 
-async def turns(count: int = 10) -> None:
+async def loop_turns(count: int = 10) -> None:
     for _ in range(count):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""A provider of certificates put together: what every certificate must pass."""
+"""Checks that every certificate must pass."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from balcao.core.errors import DataRefused, SourceError, SourceFailed, SourceUna
 from balcao.core.questions import Inquiry
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
 from balcao.providers.serpro.cnd import SerproCndAdapter
-from balcao.sources.certifying import CertificateAdapter, Certifying
+from balcao.sources.certificates import CertificateAdapter, CertificateSource
 from balcao.sources.contract import Found
 from tests.records import CNPJ as OTHER_CNPJ
 from tests.records import CPF
@@ -25,7 +25,7 @@ from tests.sources.certificates_world import (
     SECRETS,
     STORED,
     TOKEN,
-    Keeper,
+    ReceiptRecorder,
     enveloped,
     federal,
     state,
@@ -41,7 +41,7 @@ INFOSIMPLES = InfosimplesAdapter(TOKEN)
 
 
 class Answers:
-    """What the provider says, call by call; it counts them."""
+    """A provider's replies, in order; counts the calls."""
 
     def __init__(self, *bodies: Any) -> None:
         self.bodies = list(bodies)
@@ -64,15 +64,17 @@ def ask(
     inquiry: Inquiry,
     answers: Answers,
     *,
-    keeper: Keeper | None = None,
+    keeper: ReceiptRecorder | None = None,
     measured: Measured | None = None,
     now: Callable[[], datetime] = lambda: NOW,
 ) -> Found:
     upstream = an_upstream(answers, observe=(Measured() if measured is None else measured).append)
-    source = Certifying("acme", adapter, lambda _: upstream, now=now, receipts=keeper or Keeper())
-    said = asyncio.run(source.ask(inquiry))
-    assert isinstance(said, Found)
-    return said
+    source = CertificateSource(
+        "acme", adapter, lambda _: upstream, now=now, receipts=keeper or ReceiptRecorder()
+    )
+    result = asyncio.run(source.ask(inquiry))
+    assert isinstance(result, Found)
+    return result
 
 
 def refused(*args: Any, **named: Any) -> SourceError:
@@ -84,7 +86,7 @@ def refused(*args: Any, **named: Any) -> SourceError:
 
 
 def test_a_federal_certificate_and_its_receipt() -> None:
-    keeper = Keeper()
+    keeper = ReceiptRecorder()
     answers = Answers(enveloped(200, FEDERAL).body)
     found = ask(INFOSIMPLES, federal(), answers, keeper=keeper)
     assert found == Found(msgspec.structs.replace(FEDERAL_RECORD, receipt=STORED), "acme", NOW)
@@ -98,7 +100,7 @@ def test_a_state_certificate() -> None:
 
 
 def test_serpros_certificate_comes_with_its_bytes_and_is_timed_by_us() -> None:
-    keeper, clock = Keeper(), Clock()
+    keeper, clock = ReceiptRecorder(), Clock()
 
     def now() -> datetime:
         clock.now += 1.5
@@ -122,10 +124,10 @@ ABOUT_OTHERS = [
 
 
 @pytest.mark.parametrize(("adapter", "inquiry", "body"), ABOUT_OTHERS)
-def test_somebody_elses_is_a_failure_and_its_receipt_is_not_kept(
+def test_another_document_is_a_failure_without_a_receipt(
     adapter: CertificateAdapter, inquiry: Inquiry, body: Any
 ) -> None:
-    keeper, measured = Keeper(), Measured()
+    keeper, measured = ReceiptRecorder(), Measured()
     error = refused(adapter, inquiry, Answers(body), keeper=keeper, measured=measured)
     assert type(error) is SourceFailed
     assert "outr" in error.detail
@@ -162,7 +164,7 @@ LAST_DAYS = [
 
 
 @pytest.mark.parametrize(("adapter", "inquiry", "body"), LAST_DAYS)
-def test_an_expired_one_is_never_handed_on(
+def test_expired_certificate_is_rejected(
     adapter: CertificateAdapter, inquiry: Inquiry, body: Any
 ) -> None:
     last = datetime(2026, 8, 6, 2, 59, 59, tzinfo=UTC)  # still the fifth in Brasília
@@ -173,13 +175,13 @@ def test_an_expired_one_is_never_handed_on(
     assert "vencida" in error.detail
 
 
-def test_a_positive_one_may_be_as_old_as_it_is() -> None:
+def test_positive_certificate_may_be_expired() -> None:
     old = FEDERAL | {"tipo": "Positiva", "validade_data": "01/07/2026"}
     found = ask(INFOSIMPLES, federal(), Answers(enveloped(200, old).body))
     assert not found.record.good  # type: ignore[attr-defined]
 
 
-# --- nothing is bought twice -------------------------------------------------------------------
+# --- no second issuance ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [600, 605, 609, 614, 615, 617, 620, 622])
@@ -207,8 +209,8 @@ AT_WORK = (201, {"Status": 7, "Chave": "0f8fad5b"})
     "then",
     [(202, {"Status": 6}), (503, {}), (429, {}), (403, {}), httpx2.ConnectError("x")],
 )
-def test_while_an_issuance_is_under_way_nobody_else_shall_be_asked(then: Any) -> None:
-    """`SourceUnavailable` would send the question on to the next source."""
+def test_issuance_in_progress_is_a_failure(then: Any) -> None:
+    """With `SourceUnavailable`, the next source would be asked."""
     error = refused(SerproCndAdapter(), federal(), Answers(AT_WORK, then))
     assert type(error) is SourceFailed
     assert "em andamento" in error.detail
@@ -218,14 +220,16 @@ def test_while_an_issuance_is_under_way_nobody_else_shall_be_asked(then: Any) ->
 # --- refused data ------------------------------------------------------------------------------
 
 
-def test_wrong_birth_dates_do_not_close_the_source_to_others() -> None:
+def test_wrong_birth_dates_do_not_open_the_circuit() -> None:
     measured = Measured()
     upstream = an_upstream(
         lambda _: httpx2.Response(200, content=enveloped(608).body),
         breaker_settings=BreakerSettings(failures=1),
         observe=measured.append,
     )
-    source = Certifying("acme", INFOSIMPLES, lambda _: upstream, now=lambda: NOW, receipts=Keeper())
+    source = CertificateSource(
+        "acme", INFOSIMPLES, lambda _: upstream, now=lambda: NOW, receipts=ReceiptRecorder()
+    )
     for _ in range(3):
         with pytest.raises(DataRefused):
             asyncio.run(source.ask(federal(CPF)))
@@ -233,11 +237,13 @@ def test_wrong_birth_dates_do_not_close_the_source_to_others() -> None:
     assert measured.outcomes == ["absent"] * 3
 
 
-def test_refused_data_show_that_a_source_is_back() -> None:
+def test_refused_data_close_the_circuit() -> None:
     clock = Clock()
     answers = Answers((500, {}), enveloped(608).body, enveloped(200, FEDERAL).body)
     upstream = an_upstream(answers, breaker_settings=BreakerSettings(failures=1), clock=clock)
-    source = Certifying("acme", INFOSIMPLES, lambda _: upstream, now=lambda: NOW, receipts=Keeper())
+    source = CertificateSource(
+        "acme", INFOSIMPLES, lambda _: upstream, now=lambda: NOW, receipts=ReceiptRecorder()
+    )
     with pytest.raises(SourceFailed):
         asyncio.run(source.ask(federal()))
     with pytest.raises(SourceUnavailable, match="circuito aberto"):

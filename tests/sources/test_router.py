@@ -1,4 +1,4 @@
-"""Asking in turn, once for everybody, within the time there is."""
+"""The router: order of sources, deadlines, and shared requests."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import pytest
 from balcao.core.errors import NotServed, SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
-from balcao.sources.asking import Source, Sources
 from balcao.sources.contract import Absent, Answer, Found, LocalSource
-from balcao.sources.flight import SingleFlight
-from balcao.sources.online import Online
+from balcao.sources.online import AdapterSource
+from balcao.sources.router import Source, SourceRouter
+from balcao.sources.single_flight import SingleFlight
 from balcao.sources.upstream import SourceCall
 from tests.records import CNPJ as OTHER_CNPJ
 from tests.sources.adapters import (
@@ -26,52 +26,52 @@ from tests.sources.adapters import (
     an_inquiry,
     an_upstream,
 )
-from tests.sources.together_world import FOREVER, run
+from tests.sources.multi_uf_world import FOREVER, run
 
 DOWN = SourceUnavailable("acme: fora", 20)
 BROKEN = SourceFailed("acme: HTTP 500")
 
 
-def the_sources(*order: Source, **settings: Any) -> Sources:
-    return Sources({"company": order}, **settings)
+def the_sources(*order: Source, **settings: Any) -> SourceRouter:
+    return SourceRouter({"company": order}, **settings)
 
 
 def ask(*order: Source, inquiry: Inquiry | None = None) -> Answer:
     return asyncio.run(the_sources(*order).ask(inquiry or an_inquiry()))
 
 
-# --- in turn -----------------------------------------------------------------------------------
+# --- order -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "before",
     [
         [],
-        [FakeOnline(fails=DOWN)],
-        [FakeOnline(fails=BROKEN)],
+        [FakeOnline(error=DOWN)],
+        [FakeOnline(error=BROKEN)],
         [FakeOnline(absent=False)],
         [FakeOnline(serves=False)],
         [FakeLocal()],
-        [FakeLocal(can=False)],
+        [FakeLocal(able=False)],
         [FakeLocal(broken=True)],
-        [FakeLocal(), FakeOnline(fails=DOWN), FakeOnline(fails=BROKEN), FakeLocal(can=False)],
+        [FakeLocal(), FakeOnline(error=DOWN), FakeOnline(error=BROKEN), FakeLocal(able=False)],
     ],
 )
-def test_the_first_that_finds_it_answers(before: list[Source]) -> None:
-    last = FakeOnline("last", says=a_company(nome_empresarial="X"))
+def test_first_source_that_finds_it_answers(before: list[Source]) -> None:
+    last = FakeOnline("last", record=a_company(nome_empresarial="X"))
     never = FakeOnline("never")
     answer = ask(*before, last, never)
     assert answer == Found(a_company(nome_empresarial="X"), "last", NOW)
     assert never.asked == 0
 
 
-def test_a_local_copy_after_an_online_source_answers_too() -> None:
-    answer = ask(FakeOnline(fails=DOWN), FakeLocal(has=(CNPJ,)))
+def test_local_copy_after_an_online_source() -> None:
+    answer = ask(FakeOnline(error=DOWN), FakeLocal(known=(CNPJ,)))
     assert isinstance(answer, Found)
     assert answer.source == "snapshot"
 
 
-def test_a_proof_of_absence_ends_it() -> None:
+def test_proof_of_absence_ends_the_search() -> None:
     never = FakeOnline("never")
     assert ask(FakeLocal(), FakeOnline(absent=True), never) == Absent("acme", conclusive=True)
     assert never.asked == 0
@@ -82,22 +82,22 @@ def test_a_proof_of_absence_ends_it() -> None:
     [
         ([], NotServed, 3600),
         ([FakeOnline(serves=False)], NotServed, 3600),
-        ([FakeLocal(can=False)], NotServed, 3600),
-        ([FakeOnline(fails=DOWN)], SourceUnavailable, 20),
+        ([FakeLocal(able=False)], NotServed, 3600),
+        ([FakeOnline(error=DOWN)], SourceUnavailable, 20),
         (
-            [FakeOnline(fails=SourceUnavailable("", 9)), FakeOnline(fails=DOWN)],
+            [FakeOnline(error=SourceUnavailable("", 9)), FakeOnline(error=DOWN)],
             SourceUnavailable,
             9,
         ),
-        ([FakeOnline(fails=BROKEN), FakeOnline(fails=DOWN)], SourceFailed, None),
-        ([FakeLocal(), FakeOnline(fails=DOWN)], SourceUnavailable, 20),
+        ([FakeOnline(error=BROKEN), FakeOnline(error=DOWN)], SourceFailed, None),
+        ([FakeLocal(), FakeOnline(error=DOWN)], SourceUnavailable, 20),
         ([FakeLocal(), FakeOnline(absent=False)], SourceUnavailable, 300),
         ([FakeLocal(), FakeOnline(serves=False)], SourceUnavailable, 300),
         ([FakeLocal(broken=True)], SourceFailed, None),
-        ([FakeOnline(absent=False), FakeLocal(can=False)], SourceUnavailable, 300),
+        ([FakeOnline(absent=False), FakeLocal(able=False)], SourceUnavailable, 300),
     ],
 )
-def test_when_nobody_answers(
+def test_no_answer(
     order: list[Source], error: type[SourceError], retry_in_seconds: int | None
 ) -> None:
     with pytest.raises(SourceError) as caught:
@@ -110,49 +110,49 @@ def test_when_nobody_answers(
 def test_the_full_registry_alone_proves_absence() -> None:
     absent = Absent("snapshot", conclusive=True)
     assert ask(FakeLocal()) == absent
-    assert ask(FakeLocal(), FakeLocal(can=False)) == Absent("snapshot", conclusive=True)
+    assert ask(FakeLocal(), FakeLocal(able=False)) == Absent("snapshot", conclusive=True)
 
 
-# --- at hand -----------------------------------------------------------------------------------
+# --- local answers -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("order", "answer"),
     [
-        ([FakeLocal(has=(CNPJ,))], "found"),
-        ([FakeLocal(has=(CNPJ,)), FakeOnline()], "found"),
-        ([FakeLocal(can=False), FakeLocal(has=(CNPJ,)), FakeOnline()], "found"),
-        ([FakeLocal(broken=True), FakeLocal(has=(CNPJ,)), FakeOnline()], "found"),
-        ([FakeOnline(), FakeLocal(has=(CNPJ,))], None),  # it is not first in the order
+        ([FakeLocal(known=(CNPJ,))], "found"),
+        ([FakeLocal(known=(CNPJ,)), FakeOnline()], "found"),
+        ([FakeLocal(able=False), FakeLocal(known=(CNPJ,)), FakeOnline()], "found"),
+        ([FakeLocal(broken=True), FakeLocal(known=(CNPJ,)), FakeOnline()], "found"),
+        ([FakeOnline(), FakeLocal(known=(CNPJ,))], None),  # it is not first in the order
         ([FakeLocal()], "absent"),
         ([FakeLocal(), FakeLocal()], "absent"),
         ([FakeLocal(), FakeOnline()], None),
         ([FakeLocal(), FakeOnline(serves=False)], None),
-        ([FakeLocal(can=False)], None),
+        ([FakeLocal(able=False)], None),
         ([FakeLocal(broken=True)], None),
         ([FakeOnline()], None),
         ([], None),
     ],
 )
-def test_at_hand(order: Sequence[Source], answer: str | None) -> None:
+def test_local_answer(order: Sequence[Source], answer: str | None) -> None:
     found = Found(a_company(), "snapshot", NOW)
     absent = Absent("snapshot", conclusive=True)
     expected = {"found": found, "absent": absent, None: None}[answer]
-    assert the_sources(*order).at_hand(an_inquiry()) == expected
+    assert the_sources(*order).local_answer(an_inquiry()) == expected
 
 
-def test_asking_after_at_hand_had_nothing_looks_again() -> None:
-    """Between the two a new month may have come into use."""
-    local = FakeLocal(has=(CNPJ,))
+def test_asking_looks_up_local_sources_again() -> None:
+    """A new month may have been published between the two."""
+    local = FakeLocal(known=(CNPJ,))
     sources = the_sources(local, FakeOnline())
     answer = asyncio.run(sources.ask(an_inquiry()))
     assert isinstance(answer, Found)
     assert answer.source == "snapshot"
 
 
-def test_a_subject_without_any_source() -> None:
-    sources = Sources({})
-    assert sources.at_hand(an_inquiry()) is None
+def test_subject_without_sources() -> None:
+    sources = SourceRouter({})
+    assert sources.local_answer(an_inquiry()) is None
     with pytest.raises(SourceUnavailable, match="nenhuma fonte configurada"):
         asyncio.run(sources.ask(an_inquiry()))
 
@@ -160,18 +160,18 @@ def test_a_subject_without_any_source() -> None:
 def test_local_sources_are_measured_when_they_are_asked() -> None:
     measured = Measured()
     sources = the_sources(FakeLocal(), FakeOnline(), observe=measured.append)
-    assert sources.at_hand(an_inquiry()) is None
+    assert sources.local_answer(an_inquiry()) is None
     assert measured == [], "it is about to be asked again"
     asyncio.run(sources.ask(an_inquiry()))
     assert [(call.source, call.outcome) for call in measured] == [("snapshot", "absent")]
 
-    the_sources(FakeLocal(has=(CNPJ,)), observe=measured.append).at_hand(an_inquiry())
-    the_sources(FakeLocal(), observe=measured.append).at_hand(an_inquiry())
+    the_sources(FakeLocal(known=(CNPJ,)), observe=measured.append).local_answer(an_inquiry())
+    the_sources(FakeLocal(), observe=measured.append).local_answer(an_inquiry())
     assert measured.outcomes == ["absent", "found", "absent"]
     assert all(isinstance(call, SourceCall) for call in measured)
 
 
-def test_a_local_source_that_breaks_says_how_and_not_over_what() -> None:
+def test_error_of_a_local_source_names_its_type_only() -> None:
     measured = Measured()
     sources = the_sources(FakeLocal(broken=True), FakeOnline(), observe=measured.append)
     asyncio.run(sources.ask(an_inquiry()))
@@ -179,27 +179,27 @@ def test_a_local_source_that_breaks_says_how_and_not_over_what() -> None:
     assert (call.outcome, call.detail) == ("failed", "snapshot: OSError")
 
 
-# --- within the time there is ------------------------------------------------------------------
+# --- deadlines ---------------------------------------------------------------------------------
 
 
-def test_a_source_that_hangs_leaves_time_for_the_next() -> None:
-    async def story() -> None:
-        slow = FakeOnline("slow", takes_seconds=FOREVER)
+def test_hanging_source_leaves_time_for_the_next() -> None:
+    async def scenario() -> None:
+        slow = FakeOnline("slow", delay_seconds=FOREVER)
         sources = the_sources(slow, FakeOnline("next"), source_timeout_seconds=0.05)
         answer = await sources.ask(an_inquiry())
         assert isinstance(answer, Found)
         assert answer.source == "next"
         assert slow.finished == 0, "it is given up, not left running"
 
-    run(story())
+    run(scenario())
 
 
-def test_the_last_one_has_all_the_time_that_is_left() -> None:
-    """`serves` decides who is last: the one after it cannot answer such an inquiry."""
+def test_last_source_has_all_remaining_time() -> None:
+    """Sources for which `serves` is false do not count as successors."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         sources = the_sources(
-            FakeOnline("patient", takes_seconds=0.2),
+            FakeOnline("patient", delay_seconds=0.2),
             FakeOnline("other", serves=False),
             source_timeout_seconds=0.05,
         )
@@ -207,25 +207,25 @@ def test_the_last_one_has_all_the_time_that_is_left() -> None:
         assert isinstance(answer, Found)
         assert answer.source == "patient"
 
-    run(story())
+    run(scenario())
 
 
-def test_all_together_take_no_longer_than_the_deadline() -> None:
-    async def story() -> None:
+def test_all_sources_share_the_deadline() -> None:
+    async def scenario() -> None:
         never = FakeOnline("never")
-        sources = the_sources(FakeOnline("a", takes_seconds=FOREVER), never)
-        until = asyncio.get_running_loop().time() + 0.05
+        sources = the_sources(FakeOnline("a", delay_seconds=FOREVER), never)
+        deadline = asyncio.get_running_loop().time() + 0.05
         with pytest.raises(SourceFailed, match="a: tempo esgotado"):
-            await sources.ask(an_inquiry(), until=until)
+            await sources.ask(an_inquiry(), deadline=deadline)
         assert never.asked == 0
 
-    run(story())
+    run(scenario())
 
 
-def test_a_hanging_upstream_is_given_up_by_its_own_clock_and_counted() -> None:
-    """The whole way down to the transport: who fails is measured and named."""
+def test_hanging_upstream_times_out_and_is_measured() -> None:
+    """Down to the transport: the failure is measured, with the source's name."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         measured = Measured()
 
         async def hang(request: httpx2.Request) -> httpx2.Response:
@@ -233,20 +233,20 @@ def test_a_hanging_upstream_is_given_up_by_its_own_clock_and_counted() -> None:
             raise AssertionError
 
         upstream = an_upstream(hang, observe=measured.append, timeout_seconds=FOREVER)
-        source = Online("acme", MinhaReceitaAdapter(), lambda _: upstream, now=lambda: NOW)
+        source = AdapterSource("acme", MinhaReceitaAdapter(), lambda _: upstream, now=lambda: NOW)
         sources = the_sources(source, FakeOnline("next"), source_timeout_seconds=0.1)
         answer = await sources.ask(an_inquiry())
         assert isinstance(answer, Found)
         assert measured.outcomes == ["failed"]
 
-    run(story())
+    run(scenario())
 
 
-# --- once for everybody ------------------------------------------------------------------------
+# --- shared requests ---------------------------------------------------------------------------
 
 
-def test_a_hundred_at_once_are_one_call() -> None:
-    async def story() -> None:
+def test_hundred_concurrent_inquiries_share_a_call() -> None:
+    async def scenario() -> None:
         online = FakeOnline()
         sources = the_sources(FakeLocal(), online)
         answers = await asyncio.gather(*(sources.ask(an_inquiry()) for _ in range(100)))
@@ -256,24 +256,24 @@ def test_a_hundred_at_once_are_one_call() -> None:
         await sources.ask(an_inquiry())
         assert online.asked == 2, "what is over is not shared any more"
 
-    run(story())
+    run(scenario())
 
 
 def test_different_inquiries_are_different_calls() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         online = FakeOnline()
         sources = the_sources(online)
         inquiries = [an_inquiry(), an_inquiry(full_partners=True), an_inquiry(OTHER_CNPJ)]
         await asyncio.gather(*(sources.ask(inquiry) for inquiry in inquiries))
         assert online.asked == 3
 
-    run(story())
+    run(scenario())
 
 
 @pytest.mark.parametrize("error", [DOWN, BROKEN])
-def test_a_failure_goes_to_all_who_wait_each_with_a_copy(error: SourceError) -> None:
-    async def story() -> None:
-        online = FakeOnline(fails=error)
+def test_failure_reaches_all_callers_as_copies(error: SourceError) -> None:
+    async def scenario() -> None:
+        online = FakeOnline(error=error)
         sources = the_sources(online)
         asks = (sources.ask(an_inquiry()) for _ in range(100))
         outcomes = await asyncio.gather(*asks, return_exceptions=True)
@@ -284,13 +284,13 @@ def test_a_failure_goes_to_all_who_wait_each_with_a_copy(error: SourceError) -> 
         if isinstance(error, SourceUnavailable):
             assert {getattr(outcome, "retry_in_seconds", None) for outcome in outcomes} == {20}
 
-    run(story())
+    run(scenario())
 
 
-def test_a_caller_that_leaves_does_not_take_the_others_along() -> None:
-    async def story() -> None:
+def test_cancelled_caller_does_not_affect_others() -> None:
+    async def scenario() -> None:
         gate = asyncio.Event()
-        online = FakeOnline(waits_for=gate)
+        online = FakeOnline(gate=gate)
         sources = the_sources(online)
         callers = [asyncio.create_task(sources.ask(an_inquiry())) for _ in range(10)]
         await online.was_asked.wait()
@@ -303,14 +303,14 @@ def test_a_caller_that_leaves_does_not_take_the_others_along() -> None:
         assert all(isinstance(outcome, Found) for outcome in outcomes[5:])
         assert (online.asked, online.finished) == (1, 1)
 
-    run(story())
+    run(scenario())
 
 
-@pytest.mark.parametrize("failure", [{"fails": BROKEN}, {"bug": RuntimeError("a bug")}])
-def test_when_all_leave_it_still_ends_and_nobody_complains(failure: dict[str, Any]) -> None:
-    async def story() -> None:
+@pytest.mark.parametrize("failure", [{"error": BROKEN}, {"bug": RuntimeError("a bug")}])
+def test_task_without_callers_ends_silently(failure: dict[str, Any]) -> None:
+    async def scenario() -> None:
         gate = asyncio.Event()
-        online = FakeOnline(waits_for=gate, **failure)
+        online = FakeOnline(gate=gate, **failure)
         sources = the_sources(online)
         caller = asyncio.create_task(sources.ask(an_inquiry()))
         await online.was_asked.wait()
@@ -322,21 +322,21 @@ def test_when_all_leave_it_still_ends_and_nobody_complains(failure: dict[str, An
         assert online.finished == 1
         await sources.close()
 
-    run(story())
+    run(scenario())
 
 
-def test_a_bug_is_raised_to_who_waits() -> None:
-    async def story() -> None:
+def test_bug_is_raised_to_the_caller() -> None:
+    async def scenario() -> None:
         sources = the_sources(FakeOnline(bug=RuntimeError("a bug")))
         with pytest.raises(RuntimeError, match="a bug"):
             await sources.ask(an_inquiry())
 
-    run(story())
+    run(scenario())
 
 
-def test_when_the_process_stops_those_who_wait_are_told() -> None:
-    async def story() -> None:
-        online = FakeOnline(takes_seconds=FOREVER)
+def test_shutdown_raises_to_callers() -> None:
+    async def scenario() -> None:
+        online = FakeOnline(delay_seconds=FOREVER)
         sources = the_sources(online)
         caller = asyncio.create_task(sources.ask(an_inquiry()))
         await online.was_asked.wait()
@@ -345,11 +345,11 @@ def test_when_the_process_stops_those_who_wait_are_told() -> None:
             await caller
         await sources.close()
 
-    run(story())
+    run(scenario())
 
 
 def test_single_flight_of_anything() -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         flights: SingleFlight[int] = SingleFlight()
         started = 0
 
@@ -364,29 +364,29 @@ def test_single_flight_of_anything() -> None:
         both = await asyncio.gather(flights.do("a", work), flights.do("b", work))
         assert sorted(both) == [4, 4]
 
-    run(story())
+    run(scenario())
 
 
-def test_the_fakes_are_what_they_pretend_to_be() -> None:
+def test_fakes_implement_the_protocols() -> None:
     assert isinstance(FakeLocal(), LocalSource)
     assert not isinstance(FakeOnline(), LocalSource)
 
 
-def test_who_joins_waits_no_longer_than_his_own_time() -> None:
+def test_joining_caller_has_its_own_deadline() -> None:
     """A batch's certificate may take longer than a person waits (contract 9.16)."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         gate = asyncio.Event()
-        source = FakeOnline(waits_for=gate)
+        source = FakeOnline(gate=gate)
         sources = the_sources(source)
         first = asyncio.create_task(sources.ask(an_inquiry()))
         await source.was_asked.wait()
         now = asyncio.get_running_loop().time()
         for joining in (sources.in_flight(an_inquiry()), None):
             with pytest.raises(SourceFailed, match="tempo esgotado"):
-                await sources.ask(an_inquiry(), joining, until=now)
+                await sources.ask(an_inquiry(), joining, deadline=now)
         gate.set()
         assert isinstance(await first, Found)
         assert source.asked == 1
 
-    run(story())
+    run(scenario())

@@ -1,4 +1,4 @@
-"""The simulator as a server of its own, over real connections."""
+"""The simulator as a separate server, over real connections."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert "Traceback" not in log.read_text()
 
 
-def test_it_answers(base_url: str) -> None:
+def test_server_answers(base_url: str) -> None:
     assert "/serpro" in httpx2.get(base_url).json()["providers"]
     reply = httpx2.get(f"{base_url}/minha-receita/90010001000100")
     assert reply.json()["razao_social"] == "EMPRESA ATIVA FICTICIA LTDA"
@@ -73,7 +73,7 @@ def test_the_connection_is_cut_in_the_middle_of_the_body(base_url: str) -> None:
     assert 0 < len(b"".join(received)) < int(reply.headers["content-length"])
 
 
-def test_never_outlasts_a_client(base_url: str) -> None:
+def test_never_answers_ends_with_the_client(base_url: str) -> None:
     with pytest.raises(httpx2.ReadTimeout):
         httpx2.get(f"{base_url}/minha-receita/90020002000135", timeout=0.3)
 
