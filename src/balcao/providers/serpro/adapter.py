@@ -253,7 +253,7 @@ def _decode_part(raw: msgspec.Raw) -> Any:
 
 
 def _camel_keys(value: Any) -> Any:
-    """Convert keys to camelCase. A key that is in camelCase already has precedence."""
+    """Convert snake_case keys to camelCase. A key in camelCase already has precedence."""
     if isinstance(value, list):
         return [_camel_keys(item) for item in value]
     if not isinstance(value, dict):
