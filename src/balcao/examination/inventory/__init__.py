@@ -149,7 +149,7 @@ class Inventory:
         )
 
     def _settings_of(self, name: str) -> ProviderSettings:
-        own: ProviderSettings = _OWNERS[name].of(self.settings)
+        own: ProviderSettings = _OWNERS[name].settings_in(self.settings)
         return own
 
     @property
