@@ -20,7 +20,7 @@ from typing import Literal
 
 from balcao.core.certificates import CertificateType, FederalCertificate, StateCertificate
 from balcao.core.documents import Cnpj
-from balcao.core.freshness import Kept, Serve
+from balcao.core.freshness import CacheEntry, Serve
 from balcao.core.questions import Inquiry, Question, Strategy
 from balcao.operations import OPERATIONS
 
@@ -184,8 +184,8 @@ def seen(case: Case) -> str:
         validity=_text(case.validity),
         extended_validity=_text(case.extension),
     )
-    kept = Kept(operation.encode(inquiry, record), case.asked_ms, "fonte")
-    plan = operation.plan(question, inquiry, kept, case.now_ms)
+    kept = CacheEntry(operation.encode(inquiry, record), case.asked_ms, "fonte")
+    plan = operation.cache_decision(question, inquiry, kept, case.now_ms)
     if isinstance(plan, Serve):
         assert plan.kept == kept
         return "serve"
@@ -216,8 +216,8 @@ def seen_of_state(case: Case) -> str:
     record = StateCertificate(
         CNPJ.text, "SP", negative=good, issued=good, validity=_text(case.validity)
     )
-    kept = Kept(operation.encode(inquiry, record), case.asked_ms, "fonte")
-    plan = operation.plan(question, inquiry, kept, case.now_ms)
+    kept = CacheEntry(operation.encode(inquiry, record), case.asked_ms, "fonte")
+    plan = operation.cache_decision(question, inquiry, kept, case.now_ms)
     if isinstance(plan, Serve):
         return "serve"
     return "ask" if plan.fallback is None else "fallback"

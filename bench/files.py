@@ -26,9 +26,9 @@ from balcao.batches.result_columns import ResultColumns, ResultRow
 from balcao.batches.results import ResultForm, write_rows
 from balcao.batches.tables.opening import open_table
 from balcao.core.check_digits import cnpj_check_digits
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import EXAMPLE_MS, Circumstances
+from balcao.operations.contract import EXAMPLE_MS, AnswerContext
 from balcao.storage.batches import StoredRow
 from bench.load import machine
 
@@ -82,7 +82,7 @@ def read(path: Path) -> None:
 def write(path: Path, count: int) -> None:
     """Write results with the example's answer, in this process."""
     example = next(iter(OPERATION.examples()))
-    around = Circumstances(EXAMPLE_MS, 1, Numbering(b"bench"))
+    around = AnswerContext(EXAMPLE_MS, 1, ReceiptNumbers(b"bench"))
     concluded = OPERATION.conclude(example.question, example.outcomes, around)
     answer = b'{"request_id":"019a0000-0000-7000-8000-000000000001",' + concluded.fields
     columns = ResultColumns(OPERATION, HEADER, map_columns(OPERATION, HEADER))

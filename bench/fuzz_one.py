@@ -10,10 +10,10 @@ import msgspec
 
 from balcao.core.errors import SourceError
 from balcao.core.outcomes import Delivered
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.core.text import TextTooLong
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import Circumstances
+from balcao.operations.contract import AnswerContext
 from balcao.operations.parameters import Parameters
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.infosimples.adapter import InfosimplesAdapter
@@ -68,8 +68,8 @@ def check(reader: Any, body: bytes) -> None:
     parameters = Parameters(query, {}, operation.names)
     question = operation.parse(inquiry.document.text, parameters)
     delivered = Delivered(kept, "online", reader.provider, NOW_MS, to_keep=True)
-    circumstances = Circumstances(NOW_MS, 1, Numbering(b"s" * 32))
-    concluded = operation.conclude(question, [delivered], circumstances)
+    answer_context = AnswerContext(NOW_MS, 1, ReceiptNumbers(b"s" * 32))
+    concluded = operation.conclude(question, [delivered], answer_context)
     fields = json.loads(b"{" + concluded.fields)
     assert fields["error"] is False
     assert concluded.status in (200, 404)

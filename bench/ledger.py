@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.storage.postgres import Server
 
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Bind, Charge, Finish, Hold, Settle, TopUp
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk.desk import Desk
@@ -148,7 +148,9 @@ def online_lookup(desk: Desk, first_account: int) -> Client:
         bind = Bind(account_id, request_id, "f", request_id, AT_MS, until)
         assert await desk.commit([hold, bind]) is None
         settle = Settle(account_id, request_id, 1, "consulta", "online", AT_MS)
-        finish = Finish(account_id, request_id, "f", Recorded(request_id, 200, BODY), AT_MS, until)
+        finish = Finish(
+            account_id, request_id, "f", RecordedAnswer(request_id, 200, BODY), AT_MS, until
+        )
         assert await desk.commit([settle, finish]) is None
 
     return client

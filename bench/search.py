@@ -26,7 +26,6 @@ from pathlib import Path
 
 import numpy as np
 
-from balcao.core.listing import CODED, Listed, document_token
 from balcao.core.search import (
     Filters,
     PageEffort,
@@ -36,6 +35,7 @@ from balcao.core.search import (
     read_partner,
     resolved,
 )
+from balcao.core.search_record import CODED, SearchRecord, document_token
 from balcao.core.words import words_of
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
@@ -54,7 +54,7 @@ _PLENTY = PageEffort(1 << 40, float("inf"))
 _Values = Mapping[str, Sequence[str]]
 
 
-def _values_about(record: Listed, other: Listed, drawn: random.Random) -> _Values:
+def _values_about(record: SearchRecord, other: SearchRecord, drawn: random.Random) -> _Values:
     """Return values for each filter: first the record's, then perhaps another's."""
     return {
         "uf": (record.uf, other.uf),
@@ -83,7 +83,9 @@ def _values_about(record: Listed, other: Listed, drawn: random.Random) -> _Value
     }
 
 
-def drawn_about(record: Listed, other: Listed, drawn: random.Random) -> Mapping[str, str]:
+def drawn_about(
+    record: SearchRecord, other: SearchRecord, drawn: random.Random
+) -> Mapping[str, str]:
     """Return random filters that mostly match a record, some with another record's values added."""
     known = _values_about(record, other, drawn)
     sent = {}
@@ -277,15 +279,15 @@ class Scan:
         return [at for at in np.flatnonzero(some).tolist() if filters.matches(self.records[at])]
 
 
-def _names(record: Listed) -> Sequence[str]:
+def _names(record: SearchRecord) -> Sequence[str]:
     return record.name, record.trade_name
 
 
-def _opened(record: Listed) -> str | None:
+def _opened(record: SearchRecord) -> str | None:
     return record.opened
 
 
-def _status_day(record: Listed) -> str | None:
+def _status_day(record: SearchRecord) -> str | None:
     return record.status_day
 
 

@@ -34,13 +34,13 @@ import httpx2
 import uuid_utils
 
 from balcao.accounts.keys import issue_key
-from balcao.core.access import Account, KeyDoor, Plan
+from balcao.core.access import Account, KeyRestrictions, Plan
 from balcao.core.availability import Standing
 from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import DataRefused, SourceFailed, SourceUnavailable
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode, Part, Record, Subject
 from balcao.core.registration import Registrations
@@ -318,7 +318,7 @@ class Service:
         expires_in_seconds: int | None = None,
         per_minute: int | None = None,
         per_day: int | None = None,
-        door: KeyDoor | None = None,
+        restrictions: KeyRestrictions | None = None,
     ) -> Client:
         """Issue one more key of the same account."""
         return self._issue(
@@ -327,7 +327,7 @@ class Service:
             expires_ms=expires_in_seconds and self._clock.now_ms() + expires_in_seconds * 1000,
             per_minute=per_minute,
             per_day=per_day,
-            door=door,
+            restrictions=restrictions,
         )
 
     def _issue(self, account: Account, name: str, **limits: Any) -> Client:
@@ -383,12 +383,12 @@ class Service:
     def together(self, *asking: str | tuple[str, Client], held: int, asked: int = 1) -> list[Reply]:
         """Send requests at once, with this many credits held before the source answers any."""
         each = [one if isinstance(one, tuple) else (one, self.client) for one in asking]
-        purses = {by.account_id: by for _, by in each}.values()
+        balances = {by.account_id: by for _, by in each}.values()
 
         async def story() -> list[Reply]:
             self.source.waits()
             tasks = [self.begin(path, by) for path, by in each]
-            await self.until(lambda: sum(self.purse(by).held_credits for by in purses) == held)
+            await self.until(lambda: sum(self.balance(by).held_credits for by in balances) == held)
             await self.until(lambda: self.source.asked >= asked)
             self.source.answers_now()
             return list(await asyncio.gather(*tasks))
@@ -420,7 +420,7 @@ class Service:
             task.cancel()
             await self.until(task.cancelled)
             self.source.answers_now()
-            await self.until(lambda: self.purse().held_credits == 0)
+            await self.until(lambda: self.balance().held_credits == 0)
 
         self.run(story())
 
@@ -434,7 +434,7 @@ class Service:
             task.cancel()
 
         self.run(begin())
-        assert self.purse().held_credits == held
+        assert self.balance().held_credits == held
         self.crash()
 
     # State.
@@ -475,23 +475,23 @@ class Service:
         body = OPERATIONS[inquiry.subject].encode(inquiry, record)
         asked_ms = self.clock() - round(days * DAY_SECONDS * 1000)
         self.parts.environments[mode].cache.keep(
-            [(inquiry.cache_key, Kept(body, asked_ms, "fonte"))]
+            [(inquiry.cache_key, CacheEntry(body, asked_ms, "fonte"))]
         )
 
-    def kept(self, inquiry: Inquiry, mode: Mode | None = None) -> Kept | None:
+    def kept(self, inquiry: Inquiry, mode: Mode | None = None) -> CacheEntry | None:
         """Return the cache's entry."""
         cache = self.parts.environments[mode or self.mode].cache
         return at_once(cache.read([inquiry.cache_key])).get(inquiry.cache_key)
 
-    def purse(self, of: Client | None = None) -> Account:
+    def balance(self, of: Client | None = None) -> Account:
         """Return an account's balance and holds."""
         wanted = (of or self.client).account_id
         return next(a for a in self.desk.accounts() if a.account_id == wanted)
 
     def money(self, of: Client | None = None) -> tuple[int, int]:
         """Return an account's balance and holds, as two numbers."""
-        purse = self.purse(of)
-        return purse.balance_credits, purse.held_credits
+        balance = self.balance(of)
+        return balance.balance_credits, balance.held_credits
 
     def charges(self, of: Client | None = None) -> Sequence[LedgerEntry]:
         """Return the entries that took credits."""

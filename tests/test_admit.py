@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from balcao.core.access import Caller, KeyDoor
+from balcao.core.access import Caller, KeyRestrictions
 from balcao.core.errors import (
     CertificatesNotEnabled,
     ClientRequired,
@@ -21,11 +21,13 @@ from balcao.operations.parameters import Parameters
 from tests.records import CNPJ
 
 COMPANY, CERTIFICATE = OPERATIONS["company"], OPERATIONS["state_certificate"]
-OF_COMPANIES = KeyDoor(operations=(COMPANY.path,))
+OF_COMPANIES = KeyRestrictions(operations=(COMPANY.path,))
 
 
-def caller(*, partner_optin: bool = False, door: KeyDoor | None = None) -> Caller:
-    return Caller(1, 1, "gratuito", "test", False, partner_optin, None, None, None, door=door)
+def caller(*, partner_optin: bool = False, restrictions: KeyRestrictions | None = None) -> Caller:
+    return Caller(
+        1, 1, "gratuito", "test", False, partner_optin, None, None, None, restrictions=restrictions
+    )
 
 
 def refuse() -> None:
@@ -35,9 +37,9 @@ def refuse() -> None:
 @pytest.mark.parametrize(
     ("operation", "who", "document", "optin", "more", "error"),
     [
-        (CERTIFICATE, {"door": OF_COMPANIES}, "x", "2", refuse, OperationNotAllowed),
+        (CERTIFICATE, {"restrictions": OF_COMPANIES}, "x", "2", refuse, OperationNotAllowed),
         (CERTIFICATE, {}, "x", "2", refuse, CertificatesNotEnabled),
-        (COMPANY, {"door": OF_COMPANIES}, "x", "1", refuse, InvalidCnpj),
+        (COMPANY, {"restrictions": OF_COMPANIES}, "x", "1", refuse, InvalidCnpj),
         (COMPANY, {}, CNPJ, "1", refuse, InvalidIdempotencyKey),
         (COMPANY, {}, CNPJ, "1", None, OptInNotEnabled),
         (COMPANY, {"partner_optin": True}, CNPJ, "1", None, None),
@@ -62,7 +64,7 @@ def test_the_first_broken_rule_is_reported(
 
 
 def test_a_key_may_require_a_client() -> None:
-    strict = caller(door=KeyDoor(client_required=True))
+    strict = caller(restrictions=KeyRestrictions(client_required=True))
     require_client(caller(), None)
     require_client(strict, "loja-7")
     with pytest.raises(ClientRequired):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.core.clock import Heard
+from balcao.core.clock import ClockReading
 from balcao.service.clock import Clock, steady_now_ms, system_now_ms
 from tests.clocks import Clocks
 
@@ -78,7 +78,7 @@ def test_a_setback_is_reported_when_it_is_accepted() -> None:
 def test_the_databases_clock_takes_precedence_over_the_systems(apart: int) -> None:
     clocks = Clocks()
     clock = clocks.clock()
-    database = Heard(clocks.system - apart - clocks.steady, 1)
+    database = ClockReading(clocks.system - apart - clocks.steady, 1)
     clock.begin(database, None)
     assert clock.now_ms() == clocks.system - apart
     state = clock.state()
@@ -98,8 +98,8 @@ def test_the_databases_clock_may_jump_too() -> None:
     clocks = Clocks()
     clock = clocks.clock()
     right = clocks.system - clocks.steady
-    clock.begin(Heard(right, 1), None)
-    clock.look(Heard(right + 97 * HOUR, 1))
+    clock.begin(ClockReading(right, 1), None)
+    clock.look(ClockReading(right + 97 * HOUR, 1))
     assert clock.now_ms() == clocks.system
     state = clock.state()
     assert (state.jump_ms, state.is_off, state.in_doubt) == (97 * HOUR, False, True)
@@ -111,14 +111,14 @@ def test_a_clock_that_jumped_together_with_the_databases_is_not_off(apart: int) 
     clocks = Clocks()
     clock = clocks.clock()
     right = clocks.system - clocks.steady
-    clock.begin(Heard(right, 1), None)
+    clock.begin(ClockReading(right, 1), None)
     clocks.jump(apart)
-    clock.look(Heard(right + apart, 1))
+    clock.look(ClockReading(right + apart, 1))
     state = clock.state()
     assert (state.jump_ms, state.is_off, state.in_doubt) == (apart, False, True)
 
     clocks.jump(2 * HOUR)
-    clock.look(Heard(right + apart, 1))
+    clock.look(ClockReading(right + apart, 1))
     assert clock.state().is_off, "it is neither what is believed nor what the database says"
 
 
@@ -127,7 +127,7 @@ def test_a_clock_behind_the_ledger_at_the_start() -> None:
     clock = clocks.clock()
     assert clock.begin(None, clocks.system + DAY)
     assert clock.now_ms() == clocks.system
-    assert clock.state().books_ahead_ms == DAY
+    assert clock.state().ledger_ahead_ms == DAY
     assert not clocks.clock().begin(None, clocks.system - DAY // 2)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.documents import Cnpj
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.questions import Inquiry
 from balcao.lookup.head_offices import HeadOffices
 from tests.records import a_company
@@ -46,7 +46,7 @@ class ACache:
 
     def __init__(self, *head_offices: Cnpj) -> None:
         self.kept = {
-            Inquiry("company", cnpj).cache_key: Kept(
+            Inquiry("company", cnpj).cache_key: CacheEntry(
                 msgspec.json.encode(a_company(cnpj.text, identificador_matriz_filial="MATRIZ")),
                 1,
                 "fonte",
@@ -54,7 +54,7 @@ class ACache:
             for cnpj in head_offices
         }
 
-    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         return {key: self.kept[key] for key in keys if key in self.kept}
 
 

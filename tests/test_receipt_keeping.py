@@ -13,7 +13,7 @@ from balcao.core.certificates import MediaType, StoredReceipt
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable, StorageFailed
 from balcao.core.ledger import KeepReceipt
 from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of
-from balcao.core.standing import MarkVersion, StoreMark
+from balcao.core.store_mark import MarkVersion, StoreMark
 from balcao.service.clock import system_now_ms
 from balcao.service.jobs.durable import JobWorker
 from balcao.service.receipt_deletion import receipt_deletion_jobs

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from balcao.core.documents import Cnpj
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.lookup.registry import CompanyRegistry
 from balcao.sources.router import SourceRouter
 from tests.sources.adapters import CNPJ, FakeOnline
@@ -15,7 +15,7 @@ FOREVER = 60.0  # of these tests: nothing waits for it
 
 
 class EmptyCache:
-    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         return {}
 
 

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from balcao.core.calendar import HOUR_MS
-from balcao.core.freshness import DAY_MS, Kept
+from balcao.core.freshness import DAY_MS, CacheEntry
 from balcao.core.ledger import Change
 from balcao.core.questions import Mode
 from balcao.core.receipts import digest_of
@@ -45,8 +45,8 @@ def test_each_class_has_its_own_setting(tmp_path: Path) -> None:
         desk, {"live": cache}, open_blobs(tmp_path / "receipts"), settings, lambda: NOW, observe
     )
 
-    def aged(days: int) -> Kept:
-        return Kept(b"{}", NOW - days * DAY_MS, "cnpja")
+    def aged(days: int) -> CacheEntry:
+        return CacheEntry(b"{}", NOW - days * DAY_MS, "cnpja")
 
     async def scenario() -> None:
         cache.keep(
@@ -82,7 +82,7 @@ def test_no_entry_outlives_the_receipt_that_it_names(tmp_path: Path) -> None:
     async def scenario() -> None:
         now = NOW
         keeper = Retention(desk, {"live": cache}, blobs, settings, lambda: now)
-        cache.keep([(key, Kept(b"{}", NOW, "infosimples")) for key in (company, person)])
+        cache.keep([(key, CacheEntry(b"{}", NOW, "infosimples")) for key in (company, person)])
         for days, kept in ((363, 2), (365, 0)):
             now = NOW + days * DAY_MS
             await _swept_whole(keeper)
@@ -100,7 +100,7 @@ def test_lookups_continue_while_a_full_cache_is_swept(tmp_path: Path) -> None:
         keeper = house.front.parts  # the house's own clock
 
         async def scenario() -> None:
-            old = Kept(b"x" * 1_000, 1, "cnpja")
+            old = CacheEntry(b"x" * 1_000, 1, "cnpja")
             cache.keep([(f"company:{number:014}:", old) for number in range(3_000)])
             sweeping = asyncio.create_task(_swept(cache_of=cache, before_ms=keeper.now_ms()))
             answered = 0
@@ -194,7 +194,7 @@ def test_a_node_with_a_clock_years_ahead_deletes_nothing_of_others(
     async def scenario() -> None:
         desk.recover(now)
         assert await desk.commit(of_ana) is None
-        cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", now, "cnpja"))])
+        cache.keep([("rural_producer:90010000100:SP", CacheEntry(b"{}", now, "cnpja"))])
         assert await keeper.purge_some() == 0
         await _swept_whole(keeper)
         assert await desk.find_attempt(ana.account_id, "key", now) is not None

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.core.tariff import NOT_CHARGED
 from balcao.operations import OPERATIONS, tariff
-from balcao.operations.contract import Circumstances
+from balcao.operations.contract import AnswerContext
 
 SOURCE = Path(__file__).parents[1] / "src" / "balcao"
 NOW = 1_785_942_000_000
@@ -63,7 +63,7 @@ def test_words_of_a_code_that_nobody_knows() -> None:
 
 def test_every_rule_that_makes_a_price_is_in_its_operations_table() -> None:
     """The examples of the API's document are made by `conclude`: their rules are real ones."""
-    around = Circumstances(NOW, 1, Numbering(b"secret"))
+    around = AnswerContext(NOW, 1, ReceiptNumbers(b"secret"))
     for operation in OPERATIONS.values():
         for example in operation.examples():
             said = operation.conclude(example.question, example.outcomes, around)

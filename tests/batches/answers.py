@@ -1,14 +1,14 @@
 """Answers of the operations' examples, as delivered."""
 
-from balcao.core.receipts import Numbering
-from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.core.receipts import ReceiptNumbers
+from balcao.operations.contract import EXAMPLE_MS, AnswerContext, Operation
 
 REQUEST = "019a0000-0000-7000-8000-000000000001"
 
 
 def answers(operation: Operation) -> dict[str, bytes]:
     """Return the envelope of each example, by name."""
-    around = Circumstances(EXAMPLE_MS, 1, Numbering(b"pepper"))
+    around = AnswerContext(EXAMPLE_MS, 1, ReceiptNumbers(b"pepper"))
     return {
         each.name: b'{"request_id":"'
         + REQUEST.encode()

@@ -10,25 +10,27 @@ from typing import IO, cast
 import pytest
 
 from balcao.batches.receipts_zip import INDEX, ReceiptOfRow, receipt_name, write_receipts
-from balcao.core.receipts import About, Receipt
+from balcao.core.receipts import Receipt, ReceiptSubject
 from balcao.storage.batches import StoredRow
 from tests.batches.files import FEDERAL, STATE
 
 CNPJ = "12345678000195"
 
 
-def receipt(about: About | None) -> Receipt:
+def receipt(about: ReceiptSubject | None) -> Receipt:
     return Receipt("8d2b8d2b-0000-8000-8000-000000000001", 1, "d" * 64, "application/pdf", 9, about)
 
 
-def of_row(line: int, about: About | None, *content: bytes, ref: str | None = None) -> ReceiptOfRow:
+def of_row(
+    line: int, about: ReceiptSubject | None, *content: bytes, ref: str | None = None
+) -> ReceiptOfRow:
     document = about.document if about else None
     stored = StoredRow(line, "concluida", ref=ref, document=document, request_id="r")
     return ReceiptOfRow(FEDERAL, stored, receipt(about), content)
 
 
-BAKERY = About(CNPJ, None, "CND", "2027-01-15", "Padaria do Zé Ltda.")
-PERSON = About("***456789**", None, "CND", "2027-01-15", None)
+BAKERY = ReceiptSubject(CNPJ, None, "CND", "2027-01-15", "Padaria do Zé Ltda.")
+PERSON = ReceiptSubject("***456789**", None, "CND", "2027-01-15", None)
 
 
 @pytest.mark.parametrize(
@@ -36,11 +38,15 @@ PERSON = About("***456789**", None, "CND", "2027-01-15", None)
     [
         (of_row(2, BAKERY), FEDERAL, f"{CNPJ}_PADARIA-DO-ZE-LTDA_federal_2027-01-15.pdf"),
         (
-            of_row(2, About(CNPJ, "SP", "CND", "2027-01-15", None)),
+            of_row(2, ReceiptSubject(CNPJ, "SP", "CND", "2027-01-15", None)),
             STATE,
             f"{CNPJ}_estadual-SP_2027-01-15.pdf",
         ),
-        (of_row(2, About(CNPJ, None, "CPD", None, "../../x")), FEDERAL, f"{CNPJ}_X_federal.pdf"),
+        (
+            of_row(2, ReceiptSubject(CNPJ, None, "CPD", None, "../../x")),
+            FEDERAL,
+            f"{CNPJ}_X_federal.pdf",
+        ),
         (of_row(7, PERSON), FEDERAL, "linha-7_federal_2027-01-15.pdf"),
         (of_row(7, PERSON, ref="nf:../7"), FEDERAL, "nf-7_federal_2027-01-15.pdf"),
         (of_row(9, None), FEDERAL, "linha-9_federal.pdf"),

@@ -27,8 +27,8 @@ from balcao.batches.result_columns import (
 from balcao.batches.results import write_rows
 from balcao.batches.tables.contract import Cells
 from balcao.batches.tables.opening import open_table
-from balcao.core.csv_table import harmless
-from balcao.core.described import said
+from balcao.core.csv_table import escape_formula
+from balcao.core.described import doc
 from balcao.core.errors import NoFileSpace
 from balcao.core.extensions import FEDERAL as EXTENDS_FEDERAL
 from balcao.core.extensions import STATE, Extension
@@ -161,7 +161,7 @@ def test_every_operation_has_its_columns(operation: Operation) -> None:
     for body in answers(operation).values():
         cells = of.cells(ResultRow(StoredRow(1, "concluida"), (), body))
         found |= {name for name, cell in zip(of.names, cells, strict=True) if cell}
-    result = {PREFIX + fact.name for fact in operation.in_sheets.facts}
+    result = {PREFIX + fact.name for fact in operation.sheet_columns.facts}
     rare = ("situacao_especial", "inscricoes_inativas", "ufs_sem_resposta")
     assert result - found <= {PREFIX + name for name in rare}
     assert result
@@ -170,7 +170,7 @@ def test_every_operation_has_its_columns(operation: Operation) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 def test_every_operation_compares_with_its_answers(operation: Operation) -> None:
     bodies = [msgspec.json.decode(body) for body in answers(operation).values()]
-    for fact, official in operation.in_sheets.official.items():
+    for fact, official in operation.sheet_columns.official.items():
         assert any(official(body) for body in bodies), fact
         for error in ({}, {"success": False, "error": True, "response": None}):
             assert official(error) is None, fact
@@ -190,7 +190,7 @@ def test_a_new_column_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         lambda each: each.row.tries,
         column="tentativas",
         member="tentativas",
-        api_type=Annotated[int, said("Quantas vezes foi tentada.")],
+        api_type=Annotated[int, doc("Quantas vezes foi tentada.")],
     )
     monkeypatch.setattr(result_columns, "ROW_FIELDS", (*result_columns.ROW_FIELDS, tries))
     of, rows = columns(), [ROWS[0]._replace(row=dataclasses.replace(DONE, tries=3))]
@@ -226,7 +226,7 @@ def test_written_results_can_be_read_again(tmp_path_factory: Any, rows: list[lis
         assert table.header == tuple(name.strip() for name in of.names)
         found = [row.cells for row in table.rows]
     expected: list[Cells] = [
-        tuple(str(harmless(cell)) for cell in of.cells(row)) for row in given_rows
+        tuple(str(escape_formula(cell)) for cell in of.cells(row)) for row in given_rows
     ]
     assert found == expected
     for row in found:

@@ -56,10 +56,10 @@ def test_an_operator_gets_a_seat(shell: Shell) -> None:
     assert [(one["account_id"], one["role"]) for one in result["seats"]] == [(1, "manager")]
     assert "como consultor" in shell("user seat op@exemplo.com.br acme --role consultor").out
     with shell.desk() as desk:
-        assert [seat.role for seat in desk.seats.within(1)] == ["consultant"]
+        assert [membership.role for membership in desk.memberships.within(1)] == ["consultant"]
     shell("user seat op@exemplo.com.br acme --remove")
     with shell.desk() as desk:
-        assert desk.seats.within(1) == []
+        assert desk.memberships.within(1) == []
     refused = shell("user seat ana@exemplo.com.br acme", code=1).err
     assert "não é operador" in refused
     assert "ana@" not in refused

@@ -57,9 +57,9 @@ def arguments_for(operation: Operation) -> str:
 
 def test_every_operation_is_looked_up_shown_and_charged(house: Service, shell: Shell) -> None:
     for operation in OPERATIONS.values():
-        before = house.purse().balance_credits
+        before = house.balance().balance_credits
         result = shell(f"lookup {arguments_for(operation)} --account ana --yes")
-        cost = before - house.purse().balance_credits
+        cost = before - house.balance().balance_credits
         assert cost, operation.path
         assert f"Cobrado: {cost} crédito" in result.out
         assert "Custo:" in result.err
@@ -67,7 +67,7 @@ def test_every_operation_is_looked_up_shown_and_charged(house: Service, shell: S
     keys = house.desk.keys(house.client.account_id)[1:]
     assert [each.name for each in keys] == ["balcao consultar"] * len(OPERATIONS)
     assert all(each.revoked_ms and each.expires_ms for each in keys)
-    assert [each.door and each.door.operations for each in keys] == [
+    assert [each.restrictions and each.restrictions.operations for each in keys] == [
         (each.path,) for each in OPERATIONS.values()
     ]
 
@@ -78,7 +78,7 @@ def test_json_and_kinds_of_errors(house: Service, shell: Shell) -> None:
     assert answer["quote"]["creditos_max"] == answer["credits"] == 1
     assert answer["request_id"] == answer["answer"]["request_id"]
 
-    before = house.purse().balance_credits
+    before = house.balance().balance_credits
     assert "CNPJ_INVALIDO" in shell("lookup suframa 1 --account ana --yes", code=2).err
     missing = shell(f"lookup suframa {UNKNOWN} --account ana --yes", code=5)
     assert "Nada foi cobrado. Requisição" in missing.err
@@ -92,7 +92,7 @@ def test_json_and_kinds_of_errors(house: Service, shell: Shell) -> None:
     house.account("dura", credits=0)
     poor = shell(f"lookup suframa {SUFRAMA} --account dura --yes --json", code=4).json
     assert poor["quote"]["recusa"] == "SALDO_INSUFICIENTE"
-    assert house.purse().balance_credits == before
+    assert house.balance().balance_credits == before
 
 
 def test_with_an_api_key(house: Service, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_with_an_api_key(house: Service, shell: Shell, monkeypatch: pytest.Monke
     assert "Incentivos fiscais" in shell(f"{line} --yes").out
 
     # Without consent to the price nothing is charged.
-    before = house.purse().balance_credits
+    before = house.balance().balance_credits
     questions: list[str] = []
 
     def no(text: str, **_: object) -> str:
@@ -116,7 +116,7 @@ def test_with_an_api_key(house: Service, shell: Shell, monkeypatch: pytest.Monke
     monkeypatch.setattr("typer.prompt", no)
     assert "Nada foi consultado" in shell(line, code=1).err
     assert questions == ["Consultar por 1 crédito? [s/N]"]
-    assert house.purse().balance_credits == before
+    assert house.balance().balance_credits == before
 
 
 def test_the_handbook_shows_what_the_command_prints() -> None:

@@ -122,8 +122,8 @@ def usage_error(words: Sequence[str]) -> str | None:
         _, extra, _ = parser.parse_args([*rest])
     except Exception as error:
         # A final option that is only mentioned has no value.
-        is_named = type(error).__name__ == "BadOptionUsage" and rest[-1].startswith("--")
-        return None if is_named else str(error)
+        name_matches = type(error).__name__ == "BadOptionUsage" and rest[-1].startswith("--")
+        return None if name_matches else str(error)
     return f"more than it takes: {extra}" if extra else None
 
 

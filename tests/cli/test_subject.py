@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from balcao.cli.app import app
 from balcao.core.data_subject import document_hash
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.questions import Mode
 from balcao.service import erasure
 from balcao.storage.sqlite.cache import SqliteCache
@@ -31,7 +31,7 @@ def kept(shell: Shell) -> Shell:
     shell("account create acme --plan pre_pago")
     mode: Mode = "test"
     cache = SqliteCache(shell.home.cache(mode), shell.home.pepper())
-    cache.keep([(f"rural_producer:{CPF}:SP", Kept(b'{"cpf":"90010000100"}', 1, "cnpja"))])
+    cache.keep([(f"rural_producer:{CPF}:SP", CacheEntry(b'{"cpf":"90010000100"}', 1, "cnpja"))])
     cache.close()
     return shell
 

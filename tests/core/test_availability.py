@@ -12,8 +12,8 @@ from balcao.core.availability import (
     Episode,
     SourceCounts,
     Standing,
+    advance_episodes,
     bars,
-    follow,
     incidents,
     spans,
     standings,
@@ -32,7 +32,7 @@ def minute(
 
 
 def followed(minutes: Sequence[SourceCounts], until: int) -> Sequence[Episode]:
-    return follow((), minutes, NOON + until * MINUTE_MS)
+    return advance_episodes((), minutes, NOON + until * MINUTE_MS)
 
 
 def test_the_best_source_speaks_and_nobody_for_what_was_not_asked() -> None:
@@ -50,18 +50,18 @@ def test_an_incident_begins_with_the_first_failure_and_ends_with_the_first_answe
     minutes = [minute(0, 1, 1), minute(2, 3, 0), minute(3, 0, 0, away=4), minute(9, 2, 2)]
     (going,) = followed(minutes, 20)
     assert (going.ended_ms, going.is_incident, going.standing) == (None, True, "down")
-    (ended,) = follow([going], [minute(21, 5, 5)], NOON + 9 * MINUTE_MS + WELL_MS)
+    (ended,) = advance_episodes([going], [minute(21, 5, 5)], NOON + 9 * MINUTE_MS + WELL_MS)
     assert (ended.began_ms, ended.ended_ms) == (NOON + 2 * MINUTE_MS, NOON + 9 * MINUTE_MS)
     assert ended.has_recovered
     # A failure soon after is still the same one.
-    (again,) = follow([going], [minute(12, 2, 0)], NOON + 20 * MINUTE_MS)
+    (again,) = advance_episodes([going], [minute(12, 2, 0)], NOON + 20 * MINUTE_MS)
     assert (again.began_ms, again.well_ms) == (going.began_ms, None)
 
 
 def test_when_nobody_asks_any_more_the_end_is_not_claimed_to_be_known() -> None:
     minutes = [minute(0, 6, 0)]
     assert followed(minutes, 30)[0].ended_ms is None
-    (forgotten,) = follow((), minutes, NOON + MINUTE_MS + FORGOTTEN_MS)
+    (forgotten,) = advance_episodes((), minutes, NOON + MINUTE_MS + FORGOTTEN_MS)
     assert forgotten.ended_ms == NOON + MINUTE_MS
     assert not forgotten.has_recovered
 
@@ -88,7 +88,7 @@ def test_in_whatever_strokes_minutes_are_followed_the_incidents_are_the_same() -
     while begins_ms < end_ms:
         until_ms = min(begins_ms + chance.randint(1, 40) * MINUTE_MS, end_ms)
         some = [one for one in minutes if begins_ms <= one.begins_ms < until_ms]
-        known = follow(going, some, until_ms)
+        known = advance_episodes(going, some, until_ms)
         going = [one for one in known if one.ended_ms is None]
         ended |= {one for one in known if one.ended_ms is not None}
         begins_ms = until_ms

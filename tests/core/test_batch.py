@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from balcao.core.calendar import BRASILIA, to_ms
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import (
     Audit,
+    Balance,
     Bind,
     Change,
     Charge,
@@ -17,10 +18,9 @@ from balcao.core.ledger import (
     Finish,
     Hold,
     HoldGone,
+    InsufficientFunds,
     KeyBound,
-    Purse,
     Settle,
-    Short,
     TopUp,
     Touch,
     Unbind,
@@ -36,11 +36,11 @@ ANA, BRUNO = 1, 2
 def a_batch(*, held: int = 0) -> Batch:
     """Ana has ten credits, `held` of them for request `open`; her key `taken` is bound."""
     holds = {"open": OpenHold(ANA, 7, "op", held)} if held else {}
-    purses = {
-        ANA: Purse("pre_pago", 10, held, None, MONTH, 0),
-        BRUNO: Purse("pre_pago", 1, 0, None, MONTH, 0),
+    balances = {
+        ANA: Balance("pre_pago", 10, held, None, MONTH, 0),
+        BRUNO: Balance("pre_pago", 1, 0, None, MONTH, 0),
     }
-    return Batch(purses, holds, {(ANA, "taken"): "open"})
+    return Batch(balances, holds, {(ANA, "taken"): "open"})
 
 
 def charge(request: str, credits: int = 1, account: int = ANA) -> Charge:
@@ -60,7 +60,7 @@ def bind(key: str, request: str) -> Bind:
 
 
 def finish(key: str, request: str, account: int = ANA) -> Finish:
-    return Finish(account, key, "f", Recorded(request, 200, b"{}"), AT_MS, AT_MS + 1)
+    return Finish(account, key, "f", RecordedAnswer(request, 200, b"{}"), AT_MS, AT_MS + 1)
 
 
 def kinds(batch: Batch) -> list[object]:
@@ -84,10 +84,10 @@ def test_what_must_be_read_is_what_the_lists_touch() -> None:
 def test_lists_are_decided_one_after_another() -> None:
     batch = a_batch()
     assert batch.admit([charge("r1", 6)]) is None
-    assert batch.admit([charge("r2", 6)]) == Short(6, 4)
+    assert batch.admit([charge("r2", 6)]) == InsufficientFunds(6, 4)
     assert batch.admit([charge("r3", 4)]) is None
     assert batch.admit([charge("r4", 1, account=BRUNO)]) is None
-    assert batch.admit([charge("r5", 1, account=BRUNO)]) == Short(1, 0)
+    assert batch.admit([charge("r5", 1, account=BRUNO)]) == InsufficientFunds(1, 0)
     assert [row[ENTRY_COLUMNS.index("request_id")] for row in batch.entries] == ["r1", "r3", "r4"]
 
 
@@ -96,10 +96,10 @@ def test_lists_are_decided_one_after_another() -> None:
     [
         ([charge("r1"), bind("taken", "r1")], KeyBound()),
         ([charge("r1"), finish("taken", "r1")], KeyBound()),
-        ([bind("new", "r1"), charge("r1", 11)], Short(11, 10)),
-        ([finish("new", "r1"), hold("r1", 11)], Short(11, 10)),
+        ([bind("new", "r1"), charge("r1", 11)], InsufficientFunds(11, 10)),
+        ([finish("new", "r1"), hold("r1", 11)], InsufficientFunds(11, 10)),
         ([Touch(7, AT_MS), settle("gone", 1), finish("new", "gone")], HoldGone()),
-        ([Touch(7, AT_MS), TopUp(ANA, -11, "engano", AT_MS)], Short(11, 10)),
+        ([Touch(7, AT_MS), TopUp(ANA, -11, "engano", AT_MS)], InsufficientFunds(11, 10)),
     ],
 )
 def test_a_refused_list_leaves_no_trace(refused: list[Change], why: object) -> None:
@@ -129,8 +129,8 @@ def test_a_form_sent_again_is_known_before_the_credits_are_counted() -> None:
 
 def test_a_request_refused_for_its_credits_takes_no_key() -> None:
     batch = a_batch()
-    assert batch.admit([charge("r1", 11), finish("new", "r1")]) == Short(11, 10)
-    assert batch.admit([hold("r2", 11), bind("new", "r2")]) == Short(11, 10)
+    assert batch.admit([charge("r1", 11), finish("new", "r1")]) == InsufficientFunds(11, 10)
+    assert batch.admit([hold("r2", 11), bind("new", "r2")]) == InsufficientFunds(11, 10)
     assert batch.admit([TopUp(ANA, 1, "carga", AT_MS)]) is None
     assert batch.admit([hold("r3", 11), bind("new", "r3")]) is None
     assert batch.admit([hold("r4", 11), bind("new", "r4")]) == KeyBound()
@@ -147,10 +147,10 @@ def test_a_key_is_let_go_by_its_own_request_only() -> None:
 def test_a_hold_and_its_settlement_may_share_a_batch() -> None:
     batch = a_batch()
     assert batch.admit([hold("r1", 10), bind("new", "r1")]) is None
-    assert batch.admit([charge("r2")]) == Short(1, 0)
+    assert batch.admit([charge("r2")]) == InsufficientFunds(1, 0)
     assert batch.admit([settle("r1", 4), finish("new", "r1")]) is None
     assert batch.admit([settle("r1", 4)]) == HoldGone()
-    assert batch.admit([charge("r3", 7)]) == Short(7, 6)
+    assert batch.admit([charge("r3", 7)]) == InsufficientFunds(7, 6)
     assert batch.admit([charge("r3", 6)]) is None
     assert kinds(batch) == ["hold", "post", "charge"]
 
@@ -159,7 +159,7 @@ def test_a_settlement_of_nothing_is_a_void() -> None:
     batch = a_batch(held=3)
     assert batch.admit([settle("open", 0), finish("taken", "open")]) is None
     assert kinds(batch) == ["void"]
-    assert batch.purses[ANA] == Purse("pre_pago", 10, 0, None, MONTH, 0)
+    assert batch.balances[ANA] == Balance("pre_pago", 10, 0, None, MONTH, 0)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_form_is_carried_out_once_within_a_batch() -> None:
     batch = a_batch()
     batch.forms.add("known")
     assert batch.admit([audit("known")]) == DoneBefore()
-    assert batch.admit([charge("r1", 11), audit("new")]) == Short(11, 10)
+    assert batch.admit([charge("r1", 11), audit("new")]) == InsufficientFunds(11, 10)
     assert batch.admit([audit("new"), charge("r1")]) is None
     assert batch.admit([audit("new"), charge("r2")]) == DoneBefore()
     assert batch.admit([audit(None)]) is None

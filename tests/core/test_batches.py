@@ -3,22 +3,22 @@
 import pytest
 
 from balcao.core.batches import (
-    ARROWS,
     BATCH_STATES,
-    OVER,
+    FINISHED_STATES,
+    TRANSITIONS,
     TRIES_MAX,
     BatchQuote,
     BatchState,
-    RowStanding,
     RowState,
+    RowStatus,
     RowTally,
-    end_of,
+    can_move,
+    can_transition,
     expected_credits,
     expected_seconds,
-    may_become,
-    may_move,
     quote_digest,
     row_of_key,
+    state_after,
 )
 
 DRAWN = {
@@ -39,33 +39,33 @@ DRAWN = {
 
 def test_the_arrows_are_those_of_the_drawing() -> None:
     found = {
-        (one, other) for one in BATCH_STATES for other in BATCH_STATES if may_become(one, other)
+        (one, other) for one in BATCH_STATES for other in BATCH_STATES if can_transition(one, other)
     }
     assert found == DRAWN
-    assert {state for state in BATCH_STATES if not ARROWS[state]} == OVER
+    assert {state for state in BATCH_STATES if not TRANSITIONS[state]} == FINISHED_STATES
 
 
 @pytest.mark.parametrize(
     ("before", "to", "by", "may"),
     [
-        (RowStanding("pendente"), "em_andamento", "me", True),
-        (RowStanding("pendente"), "concluida", "me", True),  # at hand
-        (RowStanding("pendente"), "falha", "me", True),
-        (RowStanding("pendente"), "pendente", "me", False),
-        (RowStanding("em_andamento", "me", 2), "concluida", "me", True),
-        (RowStanding("em_andamento", "me", 2), "pendente", "me", True),
-        (RowStanding("em_andamento", "me", 2), "em_andamento", "me", False),
-        (RowStanding("em_andamento", "me", 2), "concluida", "other", False),
-        (RowStanding("concluida", "me", 2), "concluida", "me", False),
-        (RowStanding("cancelada"), "concluida", "me", False),
-        (RowStanding("repetida"), "em_andamento", "me", False),
+        (RowStatus("pendente"), "em_andamento", "me", True),
+        (RowStatus("pendente"), "concluida", "me", True),  # at hand
+        (RowStatus("pendente"), "falha", "me", True),
+        (RowStatus("pendente"), "pendente", "me", False),
+        (RowStatus("em_andamento", "me", 2), "concluida", "me", True),
+        (RowStatus("em_andamento", "me", 2), "pendente", "me", True),
+        (RowStatus("em_andamento", "me", 2), "em_andamento", "me", False),
+        (RowStatus("em_andamento", "me", 2), "concluida", "other", False),
+        (RowStatus("concluida", "me", 2), "concluida", "me", False),
+        (RowStatus("cancelada"), "concluida", "me", False),
+        (RowStatus("repetida"), "em_andamento", "me", False),
         (None, "concluida", "me", False),
     ],
 )
 def test_who_may_make_what_of_a_row(
-    before: RowStanding | None, to: RowState, by: str, may: bool
+    before: RowStatus | None, to: RowState, by: str, may: bool
 ) -> None:
-    assert may_move(before, to, by) is may
+    assert can_move(before, to, by) is may
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_who_may_make_what_of_a_row(
     ],
 )
 def test_what_a_reply_makes_of_its_row(status: int, tries: int, end: RowState) -> None:
-    assert end_of(status, tries) == end
+    assert state_after(status, tries) == end
 
 
 def test_a_digest_is_of_rows_prices_operation_and_parameters() -> None:

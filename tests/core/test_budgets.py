@@ -16,15 +16,15 @@ from balcao.core.budgets import (
     BudgetUse,
     OverBudget,
     PeriodKind,
-    back_ms,
-    checked,
     event_body,
-    is_crowded,
-    over,
+    exceeds_limits,
+    excess,
+    next_period_ms,
     owners_of,
     percent_used,
     period_of,
     threshold_reached,
+    validated,
     warnings_due,
 )
 from balcao.core.calendar import BRASILIA, to_ms
@@ -57,14 +57,14 @@ def test_a_period_is_a_civil_one_of_brasilia(
 ) -> None:
     instant = brasilia(at)
     assert [period_of(kind, instant) for kind in PERIOD_KINDS] == ["", day, month]
-    assert back_ms("") is None
-    assert back_ms(day) == brasilia(day_ends)
-    assert back_ms(month) == brasilia(month_ends)
+    assert next_period_ms("") is None
+    assert next_period_ms(day) == brasilia(day_ends)
+    assert next_period_ms(month) == brasilia(month_ends)
 
 
 @given(st.sampled_from(["dia", "mes"]), st.integers(1_500_000_000_000, 2_000_000_000_000))
 def test_a_period_begins_when_the_one_before_ends(kind: PeriodKind, at_ms: int) -> None:
-    ends_ms = back_ms(period_of(kind, at_ms))
+    ends_ms = next_period_ms(period_of(kind, at_ms))
     assert ends_ms is not None
     assert at_ms < ends_ms
     assert period_of(kind, ends_ms - 1) == period_of(kind, at_ms) < period_of(kind, ends_ms)
@@ -90,7 +90,7 @@ def test_owners_are_judged_key_batch_client() -> None:
 def test_spent_and_held_never_pass_the_ceiling(
     use: BudgetUse, credits: int, refused: tuple[int, int] | None
 ) -> None:
-    told = over(MONTHLY, use, "2026-11", credits)
+    told = excess(MONTHLY, use, "2026-11", credits)
     if refused is None:
         assert told is None
     else:
@@ -100,9 +100,11 @@ def test_spent_and_held_never_pass_the_ceiling(
 
 def test_operations_are_counted_where_they_have_a_ceiling() -> None:
     three = replace(MONTHLY, credits_max=None, calls_max=3, period="uma_vez")
-    assert over(three, BudgetUse(calls=2), "", 999) is None
-    assert over(three, BudgetUse(calls=3), "", 1) == OverBudget("chave", 3, 3, 0, 1, None, "calls")
-    assert over(replace(three, calls_max=0), BudgetUse(), "", 1) is not None
+    assert excess(three, BudgetUse(calls=2), "", 999) is None
+    assert excess(three, BudgetUse(calls=3), "", 1) == OverBudget(
+        "chave", 3, 3, 0, 1, None, "calls"
+    )
+    assert excess(replace(three, calls_max=0), BudgetUse(), "", 1) is not None
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_whatever_is_charged_each_threshold_is_told_once(
 ) -> None:
     budget, use, told = replace(MONTHLY, warn_percent=warn), BudgetUse(), list[str]()
     for credits, _ in charges:
-        refused = over(budget, use, "2026-11", credits) is not None
+        refused = excess(budget, use, "2026-11", credits) is not None
         if not refused:
             use.spent_credits += credits
         told += warnings_due(budget, use, refused=refused)
@@ -180,14 +182,14 @@ def test_an_operation_is_covered_by_so_many_budgets_at_most(
     beside = [
         replace(MONTHLY, operations=None if scope is None else tuple(scope)) for scope in others
     ]
-    assert is_crowded("chave", new, beside) is crowded
+    assert exceeds_limits("chave", new, beside) is crowded
 
 
 def test_all_owners_together_cover_it_four_times_at_most() -> None:
     assert COVERING_MAX["chave"] + COVERING_MAX["cliente"] + COVERING_MAX["lote"] == 4
     assert COVERING_MAX["carteira"] == COVERING_MAX["lote"]
     many = [replace(MONTHLY, operations=(f"operacao-{number}",)) for number in range(OWNED_MAX)]
-    assert is_crowded("chave", ["outra"], many)
+    assert exceeds_limits("chave", ["outra"], many)
 
 
 @pytest.mark.parametrize(
@@ -206,10 +208,10 @@ def test_all_owners_together_cover_it_four_times_at_most() -> None:
 )
 def test_what_does_not_fit_is_told_by_its_member(wrong: dict[str, object], member: str) -> None:
     with pytest.raises(InvalidParameter) as refused:
-        checked(replace(MONTHLY, **wrong), PATHS)
+        validated(replace(MONTHLY, **wrong), PATHS)
     assert refused.value.detail.startswith(f"{member}:")
 
 
 def test_operations_come_in_their_usual_order_each_once() -> None:
     mixed = replace(MONTHLY, operations=("suframa", COMPANY, "suframa"))
-    assert checked(mixed, PATHS).operations == (COMPANY, "suframa")
+    assert validated(mixed, PATHS).operations == (COMPANY, "suframa")

@@ -2,27 +2,27 @@
 
 import pytest
 
-from balcao.core.clock import Belief, Heard, Jump, begin, listen
+from balcao.core.clock import ClockEstimate, ClockReading, Jump, initial_estimate, update
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 BOOT = 1_800_000_000_000  # the offset of a clock that is right
 START = 7 * DAY  # on the steady clock
 
 
-def believed(first: Belief, *readings: tuple[int, int]) -> Belief:
+def believed(first: ClockEstimate, *readings: tuple[int, int]) -> ClockEstimate:
     """What is believed after a clock said so much more than at first, at times after the start."""
     belief = first
     for after_ms, apart_ms in readings:
-        belief = listen(belief, Heard(BOOT + apart_ms, 2), START + after_ms)
+        belief = update(belief, ClockReading(BOOT + apart_ms, 2), START + after_ms)
     return belief
 
 
-def offset(belief: Belief) -> int:
+def offset(belief: ClockEstimate) -> int:
     """By how much the believed time differs from the one at the start."""
     return belief.offset_ms - BOOT
 
 
-RIGHT = begin(BOOT, START, None)
+RIGHT = initial_estimate(BOOT, START, None)
 
 # What the clock said when, and what is believed in the end.
 JUMPS: dict[str, tuple[list[tuple[int, int]], int]] = {
@@ -54,11 +54,11 @@ def test_a_jump_is_believed_when_it_was_confirmed(case: str) -> None:
 def test_what_is_in_doubt_is_not_surely_past() -> None:
     ahead = believed(RIGHT, (SECOND, DAY))
     assert ahead.jump == Jump(BOOT + DAY, START + SECOND)
-    assert ahead.sure_ms == BOOT
+    assert ahead.safe_offset_ms == BOOT
     back = believed(RIGHT, (SECOND, -DAY))
-    assert (back.offset_ms, back.sure_ms) == (BOOT, BOOT - DAY)
+    assert (back.offset_ms, back.safe_offset_ms) == (BOOT, BOOT - DAY)
     undone = believed(RIGHT, (SECOND, DAY), (MINUTE, 0))
-    assert (undone.jump, undone.sure_ms) == (None, BOOT)
+    assert (undone.jump, undone.safe_offset_ms) == (None, BOOT)
 
 
 # By how much the clock is after the latest instant in the books at a start; whether that is
@@ -76,12 +76,12 @@ STARTS = {
 @pytest.mark.parametrize("case", STARTS)
 def test_at_a_start_the_clock_is_believed_and_the_books_are_remembered(case: str) -> None:
     after_ms, accepted = STARTS[case]
-    first = begin(BOOT, START, BOOT - after_ms)
+    first = initial_estimate(BOOT, START, BOOT - after_ms)
     assert first.offset_ms == BOOT
-    assert first.sure_ms == (BOOT if accepted else min(BOOT, BOOT - after_ms))
+    assert first.safe_offset_ms == (BOOT if accepted else min(BOOT, BOOT - after_ms))
     stood = believed(first, (HOUR - 1, 0), (HOUR, 0))
-    assert stood.sure_ms == BOOT
-    assert believed(first, (HOUR - 1, 0)).sure_ms == first.sure_ms
+    assert stood.safe_offset_ms == BOOT
+    assert believed(first, (HOUR - 1, 0)).safe_offset_ms == first.safe_offset_ms
 
 
 # Since the books: by how much the clock was apart from them at the start, and to what it was set.
@@ -98,7 +98,7 @@ SET_RIGHT = {
 @pytest.mark.parametrize("case", SET_RIGHT)
 def test_a_clock_that_was_wrong_at_the_start_is_believed_when_it_is_set(case: str) -> None:
     at_start, then, at_once = SET_RIGHT[case]
-    first = begin(BOOT + at_start, START, BOOT)
+    first = initial_estimate(BOOT + at_start, START, BOOT)
     after = believed(first, (MINUTE, then))
     assert offset(after) == (then if at_once else at_start)
     assert (after.jump is None) == at_once

@@ -11,9 +11,9 @@ from balcao.core.company import (
     Company,
     DatedCompany,
     Partner,
-    hides_a_partner,
+    has_masked_partner,
     masked,
-    uniform,
+    normalized,
 )
 from balcao.core.personal import mask_cpf_in_text
 
@@ -153,12 +153,12 @@ def test_a_company_without_opt_in_shows_no_persons_document() -> None:
 
 
 def test_a_masked_partner_is_seen() -> None:
-    assert not hides_a_partner(COMPANY)
-    assert hides_a_partner(masked(COMPANY))
+    assert not has_masked_partner(COMPANY)
+    assert has_masked_partner(masked(COMPANY))
     only_agent = Partner(documento_representante_legal="***456789**")
-    assert hides_a_partner(msgspec.structs.replace(COMPANY, socios=(only_agent,)))
+    assert has_masked_partner(msgspec.structs.replace(COMPANY, socios=(only_agent,)))
     of_a_company = Partner(cpf_cnpj_socio="11222333000181")
-    assert not hides_a_partner(msgspec.structs.replace(COMPANY, socios=(of_a_company,)))
+    assert not has_masked_partner(msgspec.structs.replace(COMPANY, socios=(of_a_company,)))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_partners_stand_in_one_order_whatever_the_source(seed: int) -> None:
     expected = (SAME_DAY, NAMESAKE, NATURAL, LATER, NOBODY_KNOWS)
     said = list(expected)
     random.Random(seed).shuffle(said)
-    assert uniform(Company(cnpj="11222333000181", socios=tuple(said))).socios == expected
+    assert normalized(Company(cnpj="11222333000181", socios=tuple(said))).socios == expected
 
 
 def test_the_order_is_the_same_with_and_without_the_opt_in() -> None:
@@ -201,18 +201,18 @@ def test_the_order_is_the_same_with_and_without_the_opt_in() -> None:
         for each in (NATURAL, NAMESAKE)
         if each.cpf_cnpj_socio
     )
-    found = uniform(Company(cnpj="11222333000181", socios=opted)).socios
+    found = normalized(Company(cnpj="11222333000181", socios=opted)).socios
     assert [each.cpf_cnpj_socio for each in found] == ["12311133399", "12322233399"]
 
 
 @pytest.mark.parametrize("city", ["MIAMI", "Exterior", None, "EXTERIOR"])
 def test_abroad_the_city_is_exterior(city: str | None) -> None:
     abroad = Company(cnpj="11222333000181", uf="EX", municipio=city)
-    assert uniform(abroad).municipio == "EXTERIOR"
+    assert normalized(abroad).municipio == "EXTERIOR"
     here = Company(cnpj="11222333000181", uf="SC", municipio=city)
-    assert uniform(here) is here
+    assert normalized(here) is here
 
 
 def test_what_is_dated_stays_dated() -> None:
     dated = DatedCompany(cnpj="11222333000181", uf="EX", data_base="2026-08-08")
-    assert uniform(dated) == msgspec.structs.replace(dated, municipio="EXTERIOR")
+    assert normalized(dated) == msgspec.structs.replace(dated, municipio="EXTERIOR")

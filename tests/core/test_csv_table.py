@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from balcao.core.csv_table import as_csv, harmless, write_rows
+from balcao.core.csv_table import as_csv, escape_formula, write_rows
 
 FORMULAS = (
     "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠x",
@@ -28,7 +28,7 @@ def test_no_reader_finds_a_formula(cell: str, delimiter: str) -> None:
 
 @pytest.mark.parametrize("cell", PLAIN)
 def test_what_is_none_stays_as_it_is(cell: str) -> None:
-    assert harmless(cell) == cell
+    assert escape_formula(cell) == cell
 
 
 def test_every_cell_is_quoted_and_numbers_stay_numbers() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.core.data_subject import Naming
+from balcao.core.data_subject import CpfFinder
 from balcao.core.documents import Cpf
 
 
@@ -28,26 +28,26 @@ from balcao.core.documents import Cpf
     ],
 )
 def test_a_person_is_named(text: str) -> None:
-    assert Naming(Cpf.parse("52998224725")).is_in(text)
-    assert Naming(Cpf.parse("52998224725")).is_in_any(["x", text, "y"])
+    assert CpfFinder(Cpf.parse("52998224725")).is_in(text)
+    assert CpfFinder(Cpf.parse("52998224725")).is_in_any(["x", text, "y"])
 
 
 @pytest.mark.parametrize(
     "text", ["", "5299822472", "152998224725", "529982247250", "529.982.247-26", "529\n982\n24725"]
 )
 def test_others_are_not(text: str) -> None:
-    assert not Naming(Cpf.parse("52998224725")).is_in(text)
+    assert not CpfFinder(Cpf.parse("52998224725")).is_in(text)
 
 
 def test_every_spelling_goes() -> None:
-    person = Naming(Cpf.parse("52998224725"))
-    assert person.without("de 529.982.247 - 25, sócio") == "de apagado, sócio"
-    assert person.without("de ５２９９８２２４７２５") == "de apagado"
-    assert person.without("São Paulo") == "São Paulo"
+    person = CpfFinder(Cpf.parse("52998224725"))
+    assert person.redact("de 529.982.247 - 25, sócio") == "de apagado, sócio"
+    assert person.redact("de ５２９９８２２４７２５") == "de apagado"
+    assert person.redact("São Paulo") == "São Paulo"
 
 
 def test_cells_are_not_read_together() -> None:
-    assert not Naming(Cpf.parse("52998224725")).is_in_any(["529982", "24725"])
+    assert not CpfFinder(Cpf.parse("52998224725")).is_in_any(["529982", "24725"])
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_cells_are_not_read_together() -> None:
     ],
 )
 def test_zeros_that_were_cut_off(cpf: str, text: str, named: bool) -> None:
-    assert Naming(Cpf.parse(cpf)).is_in(text) is named
+    assert CpfFinder(Cpf.parse(cpf)).is_in(text) is named
 
 
 def test_a_company_is_nobody() -> None:
-    bank = Naming(Cpf.parse("00000000191"))
+    bank = CpfFinder(Cpf.parse("00000000191"))
     assert bank.is_in("000.000.001-91")
     assert bank.is_in("0000000000191")
     assert not bank.is_in("00000000000191"), "the number of a company"

@@ -13,13 +13,13 @@ from balcao.batches.columns import ValidRow
 from balcao.batches.names import guess_role, is_known_name
 from balcao.batches.tables.contract import BOUNDS, TableRow
 from balcao.batches.tables.heading import find_heading
-from balcao.core.box import meant_by
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 from balcao.core.document_reader import BOTH, DocumentKind, cell_text, check_digits_of, read, shown
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.marks import holds_cpf, mark_flaw
 from balcao.core.personal import mask_cpf_in_free_text, mask_cpf_in_text
 from balcao.core.recognition import document_of
+from balcao.core.request_tags import contains_cpf, tag_problem
+from balcao.core.search_box import interpret
 from balcao.core.words import indexed_words_of, state_behind, town_words
 
 A, B, CPF = "90010001000100", "90010002000154", "90010000100"
@@ -223,8 +223,8 @@ _READERS: dict[str, Callable[[str], object]] = {
     "column": is_known_name,
     "role": guess_role,
     "heading": lambda text: find_heading([TableRow(1, (text,)), TableRow(2, ("Nome", text))]),
-    "mark": mark_flaw,
-    "CPF in a name": holds_cpf,
+    "mark": tag_problem,
+    "CPF in a name": contains_cpf,
     "mask": mask_cpf_in_text,
     "mask of a text": lambda text: mask_cpf_in_free_text(text, ["100001"]),
 }
@@ -305,7 +305,7 @@ def everywhere(text: str, document: Cnpj | Cpf) -> None:
     """Assert that each consumer reads the text as this document."""
     assert read(text).document == document
     assert document_of(text) == document  # forms, advice, filters
-    assert meant_by(text).document == document  # the search box
+    assert interpret(text).document == document  # the search box
     row = mapped(["documento", "data_nascimento"], FEDERAL).read(TableRow(2, (text, "01/01/1980")))
     assert isinstance(row, ValidRow)
     assert row.document == document

@@ -13,11 +13,11 @@ from balcao.core.file_limits import (
     UnreadFile,
     UploadLimit,
     WaitingFile,
-    faded,
-    given_back,
+    decayed,
+    exceeded_byte_limit,
+    exceeded_count_limit,
+    files_to_drop,
     is_disk_short,
-    limit_of_bytes,
-    limit_of_count,
     next_file,
     reading_time,
 )
@@ -46,7 +46,7 @@ def kept(
     ],
 )
 def test_one_more_file(now: FilesKept, over: UploadLimit | None) -> None:
-    assert limit_of_count(LIMITS, now) == over
+    assert exceeded_count_limit(LIMITS, now) == over
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_one_more_file(now: FilesKept, over: UploadLimit | None) -> None:
     ],
 )
 def test_more_bytes(now: FilesKept, more: int, over: UploadLimit | None) -> None:
-    assert limit_of_bytes(LIMITS, SHARED, now, more) == over
+    assert exceeded_byte_limit(LIMITS, SHARED, now, more) == over
 
 
 def test_the_disk_is_short_at_half_of_what_uploads_need() -> None:
@@ -79,10 +79,10 @@ def test_files_of_plans_that_pay_nothing_go_first_then_the_largest() -> None:
         UnreadFile("small", 10, False),
         UnreadFile("large", 500, False),
     ]
-    assert given_back(files, 0) == []
-    assert given_back(files, 400) == ["large"]
-    assert given_back(files, 505) == ["large", "small"]
-    assert given_back(files, 9_999) == ["large", "small", "paid"]
+    assert files_to_drop(files, 0) == []
+    assert files_to_drop(files, 400) == ["large"]
+    assert files_to_drop(files, 505) == ["large", "small"]
+    assert files_to_drop(files, 9_999) == ["large", "small", "paid"]
 
 
 def choice(
@@ -134,8 +134,8 @@ def test_readers_share_their_memory() -> None:
 
 
 def test_reading_time_is_forgotten_by_half_in_a_minute() -> None:
-    assert faded(8.0, 60) == 4.0
-    assert faded(8.0, 180) == 1.0
-    assert faded(8.0, -5) == 8.0
+    assert decayed(8.0, 60) == 4.0
+    assert decayed(8.0, 180) == 1.0
+    assert decayed(8.0, -5) == 8.0
     assert reading_time(8.0, 60, 2.0) == 6.0
     assert reading_time(0.0, 0, 0.0) > 0  # each file counts

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balcao.core.freshness import DAY_MS, Ask, Kept, Serve, decide
+from balcao.core.freshness import DAY_MS, Ask, CacheEntry, Serve, decide
 from balcao.core.questions import Strategy
 
 NOW = 1_785_000_000_000
@@ -52,11 +52,11 @@ TABLE = {
 }
 
 
-def kept(age_ms: int) -> Kept:
-    return Kept(b"{}", NOW - age_ms, "serpro")
+def kept(age_ms: int) -> CacheEntry:
+    return CacheEntry(b"{}", NOW - age_ms, "serpro")
 
 
-def said(decision: Serve | Ask, entry: Kept) -> str:
+def said(decision: Serve | Ask, entry: CacheEntry) -> str:
     if isinstance(decision, Serve):
         assert decision.kept is entry
         return SERVE

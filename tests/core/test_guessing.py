@@ -2,7 +2,7 @@
 
 import pytest
 
-from balcao.core.addresses import counted_as
+from balcao.core.addresses import rate_limit_address
 from balcao.core.people import password_problem
 
 EMAIL = "maria.silva@exemplo.com.br"
@@ -90,4 +90,4 @@ def test_the_longest_is_judged_in_no_time() -> None:
     ],
 )
 def test_what_an_address_is_counted_as(address: str, counted: str) -> None:
-    assert counted_as(address) == counted
+    assert rate_limit_address(address) == counted

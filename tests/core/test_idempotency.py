@@ -3,20 +3,22 @@
 import pytest
 
 from balcao.core.errors import IdempotencyKeyReused, ResultUnavailable, StillRunning
-from balcao.core.idempotency import Attempt, Recorded, admit, digest, is_valid_key
+from balcao.core.idempotency import IdempotencyRecord, RecordedAnswer, admit, digest, is_valid_key
 
 NOW = 1_000_000
 DEADLINE_MS = 25_000
 NOW = 1_785_000_000_000
 DEADLINE_MS = 25_000
 
-ANSWER = Recorded("r1", 200, b"{}")
-FINISHED = Attempt("same", "finished", ANSWER)
-RUNNING = Attempt("same", "running", None, bound_ms=NOW)
-DIED = Attempt("same", "died", None)
+ANSWER = RecordedAnswer("r1", 200, b"{}")
+FINISHED = IdempotencyRecord("same", "finished", ANSWER)
+RUNNING = IdempotencyRecord("same", "running", None, bound_ms=NOW)
+DIED = IdempotencyRecord("same", "died", None)
 
 
-def admitted(earlier: Attempt | None, fingerprint: str = "same", now_ms: int = NOW) -> object:
+def admitted(
+    earlier: IdempotencyRecord | None, fingerprint: str = "same", now_ms: int = NOW
+) -> object:
     return admit(earlier, fingerprint, now_ms, DEADLINE_MS)
 
 
@@ -45,7 +47,7 @@ def test_the_answer_of_one_that_died_cannot_be_had() -> None:
 
 
 @pytest.mark.parametrize("earlier", [FINISHED, RUNNING, DIED])
-def test_another_request_under_the_same_key_is_refused_first(earlier: Attempt) -> None:
+def test_another_request_under_the_same_key_is_refused_first(earlier: IdempotencyRecord) -> None:
     with pytest.raises(IdempotencyKeyReused):
         admitted(earlier, "other")
 

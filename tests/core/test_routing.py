@@ -7,7 +7,7 @@ from balcao.core.routing import (
     NOT_CONFIGURED_RETRY_SECONDS,
     UNCONFIRMED_RETRY_SECONDS,
     Answered,
-    GoOn,
+    AskNext,
     Kind,
     Outcome,
     Verdict,
@@ -36,13 +36,13 @@ def test_a_record_or_a_proof_of_absence_ends_it(
 
 @pytest.mark.parametrize("last", [PERHAPS, SO_FAR, NOT_IN_OURS, DOWN_20, BROKEN, OURS_BROKEN])
 def test_anything_else_goes_on_while_somebody_is_left(last: Outcome) -> None:
-    assert decide([last], more=True) == GoOn()
-    assert decide([BROKEN, last], more=True) == GoOn()
-    assert decide([last], more=True, only_local=True) == GoOn()
+    assert decide([last], more=True) == AskNext()
+    assert decide([BROKEN, last], more=True) == AskNext()
+    assert decide([last], more=True, only_local=True) == AskNext()
 
 
 def test_nobody_asked_yet_goes_on() -> None:
-    assert decide([], more=True) == GoOn()
+    assert decide([], more=True) == AskNext()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_absences_that_prove_nothing_are_not_added_up(outcomes: list[Outcome]) -
 def test_a_copy_that_works_proves_absence_unless_a_younger_one_knows_better(
     outcomes: list[Outcome],
 ) -> None:
-    assert decide(outcomes, more=True) == GoOn()
+    assert decide(outcomes, more=True) == AskNext()
     assert decide(outcomes, more=False) == Answered(False, SO_FAR.source)
     assert decide([*outcomes, FOUND], more=False) == Answered(True, FOUND.source)
 

@@ -17,15 +17,15 @@ from itertools import count
 from pathlib import Path
 
 from balcao.core.access import Account
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import (
     Bind,
     Change,
     Finish,
     Hold,
+    InsufficientFunds,
     KeepReceipt,
     Settle,
-    Short,
     TopUp,
     TracedCharge,
 )
@@ -101,10 +101,10 @@ class Client:
         receipts = await self.obtain_receipts(account, request)
         changes: list[Change] = [charged_lookup, *receipts]
         if key is not None:
-            charge, trace = charged_lookup.apart()
+            charge, trace = charged_lookup.split()
             finish = self.finish(account, key, request, credits)
             changes = [charge, *receipts, finish, trace]
-        if isinstance(await self.desk.commit(changes), Short):
+        if isinstance(await self.desk.commit(changes), InsufficientFunds):
             return
         report_line("charged", account, request, credits)
         self.report(receipts)
@@ -117,7 +117,7 @@ class Client:
         now = now_ms()
         hold = Hold(account, 1, request, OPERATION, price, now)
         bind = Bind(account, key, "f", request, now, now + KEPT_MS)
-        if isinstance(await self.desk.commit([hold, bind]), Short):
+        if isinstance(await self.desk.commit([hold, bind]), InsufficientFunds):
             return
         report_line("bound", account, request, key)
 
@@ -157,7 +157,7 @@ class Client:
     def finish(self, account: int, key: str, request: str, credits: int) -> Finish:
         """Return the record; its body is the number of charged credits, for the comparison."""
         now = now_ms()
-        recorded = Recorded(request, 200, str(credits).encode())
+        recorded = RecordedAnswer(request, 200, str(credits).encode())
         return Finish(account, key, "f", recorded, now, now + KEPT_MS)
 
 

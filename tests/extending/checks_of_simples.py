@@ -49,11 +49,11 @@ def house(
 
 
 def spent(house: Service, before: Account) -> int:
-    return before.balance_credits - house.purse().balance_credits
+    return before.balance_credits - house.balance().balance_credits
 
 
 def test_lookup_price_and_idempotency(house: Service) -> None:
-    before = house.purse()
+    before = house.balance()
     first = house.get(LOOKUP, idempotency_key="uma-chave-0001")
     assert (first.status, first.json["optante"], first.json["desde"]) == (200, True, "2015-03-02")
     assert first.headers["x-creditos-cobrados"] == "3"
@@ -69,7 +69,7 @@ def test_lookup_price_and_idempotency(house: Service) -> None:
 
 
 def test_refusals_and_failures_cost_nothing(house: Service) -> None:
-    before = house.purse()
+    before = house.balance()
     assert (
         house.get("/consultas/v2/simples-nacional/1").json["error_message"]["code"]
         == "CNPJ_INVALIDO"

@@ -136,7 +136,7 @@ MAY_NAME = (
     "settings/__init__.py",  # default orders of sources
     "providers/__init__.py",  # the list
     "operations/",  # the source of an answer that is an example
-    "core/faces.py",  # compatible services, one of which is also a provider
+    "core/compat_apis.py",  # compatible services, one of which is also a provider
     "http/compat/",  # likewise
     "cli/key.py",  # likewise
     "cli/configuration.py",  # how a variable with parts is written, by example

@@ -15,8 +15,8 @@ from balcao.core.personal import mask_cpf_in_text
 from balcao.fiction import codes, company_of, establishment_of, person_of, places
 from balcao.fiction.calendar import FIRST_DAY, LAST_DAY
 from balcao.fiction.digits import cnpj, impossible_cpf
-from balcao.fiction.origin import origin_of
 from balcao.fiction.records import CompanyFiction, Establishment
+from balcao.fiction.root_facts import root_facts
 from balcao.fiction.sandbox import COMPANIES, ROOT_OF_1000_PARTNERS, ROOT_OF_5000_ESTABLISHMENTS
 
 COUNT = 20_000
@@ -196,7 +196,7 @@ def test_a_root_has_one_head_office_and_it_is_not_always_0001() -> None:
     for root in moved:
         orders = [f"{n:04d}" for n in range(1, 12)]
         heads = [order for order in orders if establishment_of(cnpj(root, order)).head_office]
-        assert heads == [origin_of(root).head_office_order]
+        assert heads == [root_facts(root).head_office_order]
         assert heads != ["0001"]
 
 

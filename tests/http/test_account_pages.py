@@ -79,7 +79,7 @@ def charge(
 
 
 def another_key(house: Service, of: Client, name: str) -> Client:
-    account = house.purse(of)
+    account = house.balance(of)
     home = Home(house.settings.home)
     text, key = issue_key(house.desk, home, account, name, system_now_ms())
     return Client(of.account_id, key.key_id, text)

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from balcao.accounts.keys import issue_key
 from balcao.batches import running, validating
 from balcao.batches.batch_context import BatchContext, summary_of
-from balcao.core.access import KeyDoor
+from balcao.core.access import KeyRestrictions
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.home import Home
@@ -358,7 +358,9 @@ def test_another_key_may_not_spend_unless_it_administers(batcher: Batcher) -> No
     for verb, body in (("confirmar", word), ("retomar", {"teto_creditos": 9})):
         refused = other.call("POST", f"/{number}/{verb}", body)
         assert (refused.status, refused.code) == (403, "CHAVE_NAO_ADMINISTRA")
-    manager = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
+    manager = batcher.house.another_key(
+        batcher.client, restrictions=KeyRestrictions(administers=True)
+    )
     confirmed = Batcher(batcher.house, manager).call("POST", f"/{number}/confirmar", word)
     assert confirmed.status == 200
     batcher.until(number, "concluido")
@@ -375,8 +377,10 @@ def test_a_key_sees_batches_of_its_operations_and_erases_only_its_own(
 
     def key(**rules: Any) -> Batcher:
         desk, account = house.desk, house.desk.account(batcher.client.account_id)
-        home, door = Home(house.settings.home), KeyDoor(**rules)
-        text, made = issue_key(desk, home, account, "outra", system_now_ms(), door=door)
+        home, restrictions = Home(house.settings.home), KeyRestrictions(**rules)
+        text, made = issue_key(
+            desk, home, account, "outra", system_now_ms(), restrictions=restrictions
+        )
         return Batcher(house, Client(account.account_id, made.key_id, text))
 
     stolen = key(operations=("suframa",))
@@ -479,7 +483,9 @@ def test_a_revoked_key_pauses(batcher: Batcher) -> None:
     body = batcher.until(number, "cotado")
     desk = batcher.house.desk
     desk.revoke_key(batcher.client.key_id, system_now_ms())
-    another = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
+    another = batcher.house.another_key(
+        batcher.client, restrictions=KeyRestrictions(administers=True)
+    )
     revoked, batcher.client = batcher.client, another
     word = {"digest": body["cotacao"]["digest"], "teto_creditos": 1}
     assert batcher.call("POST", f"/{number}/confirmar", word).status == 200
@@ -527,7 +533,9 @@ def test_an_unavailable_source_pauses_the_batch_that_needs_it(
 
 def test_a_key_that_requires_a_client_refuses_rows_without_one(batcher: Batcher) -> None:
     desk = batcher.house.desk
-    client = batcher.house.another_key(batcher.client, door=KeyDoor(client_required=True))
+    client = batcher.house.another_key(
+        batcher.client, restrictions=KeyRestrictions(client_required=True)
+    )
     batcher.client = client
     file = f"cnpj;cliente\n{COMPANIES[0]};loja-7\n{COMPANIES[1]};\n"
     number = batcher.create(file)
@@ -590,7 +598,7 @@ def test_a_path_is_checked_before_the_key(
 def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH") -> Reply:
     """Make a change by a key that administers."""
     client, content = (
-        batcher.house.another_key(batcher.client, door=KeyDoor(administers=True)),
+        batcher.house.another_key(batcher.client, restrictions=KeyRestrictions(administers=True)),
         json.dumps(body),
     )
     named = {"x-api-key": client.key, "content-type": "application/json"}
@@ -600,7 +608,9 @@ def administered(batcher: Batcher, path: str, body: object, method: str = "PATCH
 
 
 def budget_of(batcher: Batcher, number: str) -> Any:
-    client = batcher.house.another_key(batcher.client, door=KeyDoor(administers=True))
+    client = batcher.house.another_key(
+        batcher.client, restrictions=KeyRestrictions(administers=True)
+    )
     body = batcher.house.get("/conta/v1/orcamentos", client).json["itens"]
     return next(each for each in body if each["de"] == {"tipo": "lote", "id": number})
 

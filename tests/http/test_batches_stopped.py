@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.batches import batch_context
-from balcao.core.access import KeyDoor
+from balcao.core.access import KeyRestrictions
 from balcao.core.people import Signature
 from balcao.service import batching
 from balcao.service.clock import system_now_ms
@@ -50,8 +50,8 @@ async def _expired(batcher: Batcher, number: str) -> None:
 
 
 async def _for_others(batcher: Batcher, number: str) -> None:
-    door = KeyDoor(operations=("suframa",))
-    batcher.house.desk.change_restrictions(batcher.client.key_id, door, system_now_ms())
+    restrictions = KeyRestrictions(operations=("suframa",))
+    batcher.house.desk.change_restrictions(batcher.client.key_id, restrictions, system_now_ms())
 
 
 async def _suspended(batcher: Batcher, number: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from balcao.core.access import KeyDoor
+from balcao.core.access import KeyRestrictions
 from balcao.http.json_bodies import JSON_BODY
 from tests.records import OTHER_CNPJ, a_company, company, federal
 from tests.service import Client, Reply, Service
@@ -16,7 +16,7 @@ PATH = "cnpj-receita-federal"
 
 @pytest.fixture
 def admin(world: Service) -> Client:
-    return world.another_key(world.client, door=KeyDoor(administers=True))
+    return world.another_key(world.client, restrictions=KeyRestrictions(administers=True))
 
 
 def send(world: Service, method: str, path: str, by: Client, body: object, **headers: str) -> Reply:

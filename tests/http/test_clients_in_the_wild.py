@@ -72,10 +72,10 @@ class Service:
         """Return balance, holds and the charging entries, which must agree."""
         with closing(SqliteDesk(self.home.desk)) as desk:
             assert not desk.check().complaints
-            (purse,) = (a for a in desk.accounts() if a.account_id == of.account_id)
+            (balance,) = (a for a in desk.accounts() if a.account_id == of.account_id)
             entries = desk.entries(of.account_id, 0, 1 << 60)
             taken = [entry for entry in entries if entry.kind in ("charge", "post")]
-            return purse.balance_credits, purse.held_credits, taken
+            return balance.balance_credits, balance.held_credits, taken
 
     def get(self, path: str, by: Client | None = None, **headers: str) -> httpx2.Response:
         """GET as a client. Header names take `_` for `-`."""

@@ -72,7 +72,7 @@ def test_during_a_jump_and_after_its_correction(tmp_path: Path) -> None:
         again = house.get(COMPANY, idempotency_key="compra-0001")
         assert (again.status, again.body) == (200, first.body)
         assert len(house.charges()) == 1
-        assert house.purse().month == civil_month(clocks.system - 97 * HOUR)
+        assert house.balance().month == civil_month(clocks.system - 97 * HOUR)
         assert admitted(house, free, 4) == 4
         assert measured(house, "balcao_clock_system_ahead_seconds") == 97 * 3600
         assert measured(house, "balcao_clock_in_doubt") == 1
@@ -136,15 +136,15 @@ def test_a_restart_with_the_clock_corrected(tmp_path: Path) -> None:
         assert [house.get(COMPANY, lia).status for _ in range(3)] == [200] * 3
     clocks.jump(15 * DAY)
     with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="bia") as house:
-        assert house.purse(lia).month == "2026-08"
+        assert house.balance(lia).month == "2026-08"
         assert house.get(COMPANY, lia).status == 200
-        assert house.purse(lia).month == "2026-09"
+        assert house.balance(lia).month == "2026-09"
         assert admitted(house, free, 21) == 20
     clocks.jump(-15 * DAY)
     with open_service(tmp_path, clock=clocks.clock(), limits_gratuito=DAILY, name="caio") as house:
         seen(house, "certo")
-        purse = house.purse(lia)
-        assert (purse.month, purse.month_credits) == ("2026-08", 3)
+        balance = house.balance(lia)
+        assert (balance.month, balance.month_credits) == ("2026-08", 3)
         assert admitted(house, free, 21) == 20
 
 
@@ -190,12 +190,12 @@ def test_an_accepted_month_is_turned_back_with_the_clock(tmp_path: Path) -> None
         clocks.go_on(HOUR)  # confirmed
         seen(house, "certo")
         assert house.get(COMPANY, lia).status == 200
-        assert house.purse(lia).month == "2026-09"
+        assert house.balance(lia).month == "2026-09"
         clocks.jump(-15 * DAY)
         seen(house, "saltou")
         clocks.go_on(HOUR)
-        house.run(house.until(lambda: house.purse(lia).month == "2026-08"))
-        assert house.purse(lia).month_credits == 1
+        house.run(house.until(lambda: house.balance(lia).month == "2026-08"))
+        assert house.balance(lia).month_credits == 1
 
 
 def test_another_process_with_a_wrong_clock_changes_no_month_for_long(
@@ -208,9 +208,9 @@ def test_another_process_with_a_wrong_clock_changes_no_month_for_long(
         assert house.get(COMPANY, lia).status == 200
         with closing(SqliteDesk(tmp_path / "balcao.db")) as command:
             command.commit_now([TopUp(lia.account_id, 5, "carga", clocks.system + 20 * DAY)])
-        assert house.purse(lia).month == "2026-09"
-        house.run(house.until(lambda: house.purse(lia).month == "2026-08"))
-        assert house.purse(lia).month_credits == 1
+        assert house.balance(lia).month == "2026-09"
+        house.run(house.until(lambda: house.balance(lia).month == "2026-08"))
+        assert house.balance(lia).month_credits == 1
 
 
 def _ahead(ms: int) -> int:

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from balcao.core.company import Coded, Company, Partner
+from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.documents import Cnpj
-from balcao.core.faces import FACE_TITLES
 from balcao.core.month_detail import (
     NO_DETAIL,
     MonthDetail,
     PartnerDetail,
     SimplesDetail,
-    beside,
+    consistent_detail,
 )
 from balcao.home import Home
 from balcao.http.compat.api import CompatInput
@@ -450,14 +450,14 @@ def test_the_month_does_not_override_a_newer_answer(
     change: Mapping[str, Any], gone: set[str], stays: set[str]
 ) -> None:
     answer = Company(**{**{f: getattr(A_COMPANY, f) for f in Company.__struct_fields__}, **change})
-    kept = beside(answer, A_MONTH)
+    kept = consistent_detail(answer, A_MONTH)
     assert all(getattr(kept, name) is None for name in gone)
     assert all(getattr(kept, name) == getattr(A_MONTH, name) for name in stays)
 
 
 def test_without_a_month_nothing_is_added() -> None:
-    assert beside(A_COMPANY, None) is NO_DETAIL
-    assert beside(A_COMPANY, MonthDetail()) is NO_DETAIL
+    assert consistent_detail(A_COMPANY, None) is NO_DETAIL
+    assert consistent_detail(A_COMPANY, MonthDetail()) is NO_DETAIL
 
 
 def test_a_partner_unknown_to_the_month_has_no_codes() -> None:
@@ -534,12 +534,12 @@ def test_without_a_key(world: Service, face: str) -> None:
 @each_face
 def test_a_source_that_fails_costs_nothing(world: Service, face: str) -> None:
     world.source.is_down()
-    before = world.purse()
+    before = world.balance()
     answer = world.get(face + CNPJ)
     assert answer.status == (500 if face == BRASILAPI else 503)
     assert answer.headers["x-codigo-erro"] == "SERVICO_INDISPONIVEL"
     assert int(answer.headers["retry-after"]) >= 1
-    assert world.purse() == before
+    assert world.balance() == before
     if face == BRASILAPI:
         assert (answer.json["type"], answer.json["name"]) == ("internal_error", "InternalError")
 
@@ -576,10 +576,10 @@ def test_a_bug_in_rendering_hides_no_charge(
         raise LookupError(told.day)
 
     monkeypatch.setattr(COMPAT_APIS[face.split("/")[2]], "body", fails)
-    before = world.purse().balance_credits
+    before = world.balance().balance_credits
     answer = world.get(face + CNPJ)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (500, "ERRO_INTERNO")
-    assert before - world.purse().balance_credits == 1
+    assert before - world.balance().balance_credits == 1
     assert answer.credits == 1
 
 
@@ -691,7 +691,7 @@ def test_unknown_paths(world: Service) -> None:
 
 
 def test_each_api_has_a_name_and_a_path() -> None:
-    assert set(COMPAT_APIS) == set(FACE_TITLES)
+    assert set(COMPAT_APIS) == set(COMPAT_API_TITLES)
     assert {address for _, address in api_paths()} == set(ALL)
 
 

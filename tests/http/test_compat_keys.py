@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from balcao.core.access import KeyDoor
-from balcao.core.faces import FACE_TITLES, operation_of
+from balcao.core.access import KeyRestrictions
+from balcao.core.compat_apis import COMPAT_API_TITLES, compat_operation
 from balcao.http.compat.route import split_key
 from tests.records import CNPJ, a_company, company
 from tests.service import Client, Reply, Service, call
@@ -20,8 +20,8 @@ def known(world: Service) -> Service:
 
 
 def of_face(world: Service, face: str = "brasilapi", networks: tuple[str, ...] = HERE) -> Client:
-    door = KeyDoor(networks, (operation_of(face),))
-    return world.another_key(world.client, door=door)
+    restrictions = KeyRestrictions(networks, (compat_operation(face),))
+    return world.another_key(world.client, restrictions=restrictions)
 
 
 def asked(world: Service, key: str, path: str = f"brasilapi/api/cnpj/v1/{CNPJ}") -> Reply:
@@ -73,8 +73,12 @@ def test_it_permits_nothing_else(known: Service, path: str) -> None:
 
 
 def test_no_other_key_is_accepted_in_a_path(known: Service) -> None:
-    for door in (None, KeyDoor(HERE), KeyDoor(HERE, ("cnpj-receita-federal",))):
-        key = known.another_key(known.client, door=door)
+    for restrictions in (
+        None,
+        KeyRestrictions(HERE),
+        KeyRestrictions(HERE, ("cnpj-receita-federal",)),
+    ):
+        key = known.another_key(known.client, restrictions=restrictions)
         answer = asked(known, key.key)
         assert (answer.status, answer.headers["x-codigo-erro"]) == (401, "API_KEY_INVALIDA")
     assert not known.charges()
@@ -98,27 +102,33 @@ def test_networks_from_which_it_may_be_used(known: Service) -> None:
 
 
 def test_without_networks_it_is_always_refused() -> None:
-    door = KeyDoor(operations=(operation_of("brasilapi"),))
-    assert not door.admits("127.0.0.1")
-    assert not door.admits("")
-    assert KeyDoor().admits("127.0.0.1")
+    restrictions = KeyRestrictions(operations=(compat_operation("brasilapi"),))
+    assert not restrictions.allows_address("127.0.0.1")
+    assert not restrictions.allows_address("")
+    assert KeyRestrictions().allows_address("127.0.0.1")
 
 
-@pytest.mark.parametrize("face", FACE_TITLES)
+@pytest.mark.parametrize("face", COMPAT_API_TITLES)
 def test_operations_of_a_restricted_key(face: str) -> None:
-    door = KeyDoor(HERE, (operation_of(face),))
-    assert door.face == face
-    assert [other for other in FACE_TITLES if door.serves("cnpj-receita-federal", other)] == [face]
-    assert not door.serves("cnpj-receita-federal")
-    assert not door.serves(operation_of(face))
-    usual = KeyDoor(operations=("cnpj-receita-federal",))
-    assert usual.face is None
-    assert all(usual.serves("cnpj-receita-federal", other) for other in FACE_TITLES)
-    assert not KeyDoor(operations=("sintegra",)).serves("cnpj-receita-federal", face)
+    restrictions = KeyRestrictions(HERE, (compat_operation(face),))
+    assert restrictions.compat_api == face
+    assert [
+        other
+        for other in COMPAT_API_TITLES
+        if restrictions.allows_operation("cnpj-receita-federal", other)
+    ] == [face]
+    assert not restrictions.allows_operation("cnpj-receita-federal")
+    assert not restrictions.allows_operation(compat_operation(face))
+    usual = KeyRestrictions(operations=("cnpj-receita-federal",))
+    assert usual.compat_api is None
+    assert all(usual.allows_operation("cnpj-receita-federal", other) for other in COMPAT_API_TITLES)
+    assert not KeyRestrictions(operations=("sintegra",)).allows_operation(
+        "cnpj-receita-federal", face
+    )
 
 
 def test_an_ordinary_key_restricted_to_other_operations(known: Service) -> None:
-    by = known.another_key(known.client, door=KeyDoor(operations=("sintegra",)))
+    by = known.another_key(known.client, restrictions=KeyRestrictions(operations=("sintegra",)))
     answer = known.get(f"/compat/minhareceita/{CNPJ}", by)
     assert (answer.status, answer.headers["x-codigo-erro"]) == (403, "OPERACAO_NAO_PERMITIDA")
 
@@ -181,7 +191,7 @@ def test_the_path_without_its_key(path: str, without: str, key: str | None) -> N
 
 def test_its_daily_ceiling_is_enforced(known: Service) -> None:
     by = of_face(known)
-    admin = known.another_key(known.client, door=KeyDoor(administers=True))
+    admin = known.another_key(known.client, restrictions=KeyRestrictions(administers=True))
     body = {
         "de": {"tipo": "chave", "id": str(by.key_id)},
         "periodo": "dia",

@@ -33,12 +33,12 @@ def test_the_price_is_held_while_the_source_is_asked(world: Service, of: Sample)
         world.source.waits()
         task = world.begin(of.path)
         await world.until(lambda: world.source.asked == 1)
-        assert (world.purse().balance_credits, world.purse().held_credits) == (1000, of.price)
+        assert (world.balance().balance_credits, world.balance().held_credits) == (1000, of.price)
         world.source.answers_now()
         await task
 
     world.run(scenario())
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000 - of.price, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000 - of.price, 0)
 
 
 @pytest.mark.parametrize("terms", [{"credits": 1}, {"plan": "pos_pago", "ceiling_credits": 1}])
@@ -57,7 +57,7 @@ def test_a_failure_releases_the_hold(world: Service, of: Sample, says: str) -> N
     getattr(world.source, says)()
     answer = world.get(of.path)
     assert (answer.status, answer.credits) == (of.failed if says == "fails" else 503, 0)
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert not world.charges()
     assert world.kept(of.inquiry) is None
     assert not world.check().complaints
@@ -95,7 +95,7 @@ def test_with_one_credit_the_cache_is_served_and_the_source_is_not_asked(
     assert refused(of.asking("atualizar_online=true")) == (402, "SALDO_INSUFICIENTE", 2, 1)
     assert world.get(of.path, poor).credits == 1
     assert refused(of.path) == (402, "SALDO_INSUFICIENTE", 1, 0)
-    assert (world.source.asked, world.purse(poor).balance_credits) == (0, 0)
+    assert (world.source.asked, world.balance(poor).balance_credits) == (0, 0)
 
 
 def test_a_cached_answer_needs_a_credit_too(world: Service) -> None:
@@ -127,7 +127,7 @@ def test_twenty_concurrent_lookups_with_five_credits(world: Service) -> None:
 
     answers = world.run(scenario())
     assert sorted(answer.status for answer in answers) == [200] * 5 + [402] * 15
-    assert (world.purse(client).balance_credits, world.purse(client).held_credits) == (0, 0)
+    assert (world.balance(client).balance_credits, world.balance(client).held_credits) == (0, 0)
     assert not world.check().complaints
 
 
@@ -137,7 +137,7 @@ def test_twenty_concurrent_lookups_with_five_credits(world: Service) -> None:
 def test_a_post_paid_account_has_no_balance_to_exceed(world: Service) -> None:
     client = world.account("rui", plan="pos_pago", credits=0)
     assert [world.get(company(), client).status for _ in range(3)] == [200, 200, 200]
-    assert world.purse(client).balance_credits == -3
+    assert world.balance(client).balance_credits == -3
 
 
 def test_a_monthly_ceiling_is_a_402(world: Service) -> None:
@@ -180,7 +180,10 @@ def test_many_identical_requests_ask_once_and_pay_each(world: Service, of: Sampl
     assert all(body == bodies[0] for body in bodies)
     assert (len(world.charges()), len(world.charges(other))) == (20, 20)
     spent = 20 * of.price
-    assert (world.purse().balance_credits, world.purse(other).balance_credits) == (1000 - spent, 0)
+    assert (world.balance().balance_credits, world.balance(other).balance_credits) == (
+        1000 - spent,
+        0,
+    )
     assert not world.check().complaints
 
 
@@ -190,7 +193,7 @@ def test_a_shared_failure_is_free(world: Service, of: Sample) -> None:
     answers = world.together(*[of.path] * 20, held=20 * of.price)
     assert {(answer.status, answer.credits) for answer in answers} == {(of.failed, 0)}
     assert world.source.asked == 1
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
 
 
 # Hanging up (contract 5.5)
@@ -221,13 +224,13 @@ def test_one_of_many_disconnects_and_the_others_are_served(world: Service) -> No
     async def scenario() -> list[Reply]:
         world.source.waits()
         tasks = [world.begin(company()) for _ in range(3)]
-        await world.until(lambda: world.purse().held_credits == 3)
+        await world.until(lambda: world.balance().held_credits == 3)
         await world.until(lambda: world.source.asked == 1)
         tasks[0].cancel()
         await world.until(tasks[0].cancelled)
         world.source.answers_now()
         answers = [await task for task in tasks[1:]]
-        await world.until(lambda: world.purse().held_credits == 0)
+        await world.until(lambda: world.balance().held_credits == 0)
         return answers
 
     assert [answer.status for answer in world.run(scenario())] == [200, 200]
@@ -243,6 +246,6 @@ def test_the_deadline_is_a_failure(tmp_path: Path) -> None:
         quick.source.waits()
         answer = quick.get(company())
         assert (answer.status, answer.code, answer.credits) == (500, "ERRO_INTERNO", 0)
-        assert quick.purse().held_credits == 0
+        assert quick.balance().held_credits == 0
         quick.keep()
         assert quick.get(company()).status == 200  # the entry stands in

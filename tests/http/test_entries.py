@@ -18,7 +18,7 @@ def test_an_online_answer_is_cached_for_all_and_each_pays(world: Service, of: Sa
 
     assert (answer.status, answer.credits) == (200, 1)
     assert world.source.asked == 1
-    assert world.purse(other).balance_credits == 9
+    assert world.balance(other).balance_credits == 9
 
 
 @every

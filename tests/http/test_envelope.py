@@ -81,7 +81,7 @@ def test_a_bug_in_a_source(world: Service) -> None:
     assert_envelope(answer, 500, "ERRO_INTERNO", registry=True)
     assert "segredo" not in answer.body.decode()
     assert CNPJ not in answer.body.decode()
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert not world.check().complaints
 
 
@@ -251,7 +251,7 @@ def test_head_on_a_billed_operation_is_405(world: Service) -> None:
     assert answer.status == 405
     assert "HEAD" not in answer.headers["allow"]
     assert answer.raw == b""
-    assert (world.source.asked, world.purse().balance_credits) == (0, 1000)
+    assert (world.source.asked, world.balance().balance_credits) == (0, 1000)
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/openapi.json"])

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from stdnum.br.cnpj import calc_check_digits
 
 from balcao.core import data_subject
-from balcao.core.access import KeyDoor
+from balcao.core.access import KeyRestrictions
 from balcao.core.budgets import Budget
 from balcao.core.calendar import HOUR_MS, to_ms
 from balcao.core.company import Company
@@ -281,13 +281,13 @@ def opened(folder: Path, *, fast_path: bool, per_minute: int = 100_000) -> Itera
         ]
         assert world.desk.revoke_key(clients[-1].key_id, world.clock())
         behind = [
-            world.another_key(clients[0], door=restrictions)
+            world.another_key(clients[0], restrictions=restrictions)
             for restrictions in (
-                KeyDoor(networks=("127.0.0.0/8",)),
-                KeyDoor(networks=("203.0.113.0/24",)),
-                KeyDoor(operations=("cnpj-receita-federal", "suframa")),
-                KeyDoor(client_required=True),
-                KeyDoor(administers=True),
+                KeyRestrictions(networks=("127.0.0.0/8",)),
+                KeyRestrictions(networks=("203.0.113.0/24",)),
+                KeyRestrictions(operations=("cnpj-receita-federal", "suframa")),
+                KeyRestrictions(client_required=True),
+                KeyRestrictions(administers=True),
             )
         ]
         clients.append(Client(0, 0, clients[0].key[:-1] + "!"))
@@ -695,7 +695,7 @@ def test_a_refusal_by_limits_is_left_to_the_front_and_counts_nothing(side: Side)
 
 def test_402_in_the_middle_of_a_batch(side: Side) -> None:
     poor, rich = side.clients[POOR], side.clients[RICH]
-    left = side.world.purse(poor).balance_credits
+    left = side.world.balance(poor).balance_credits
     callers = [POOR] * (left + 3) + [RICH] * 3
     random.Random(7).shuffle(callers)
 
@@ -713,19 +713,19 @@ def test_402_in_the_middle_of_a_batch(side: Side) -> None:
                 await asyncio.sleep(0)
         return [bytes(each.said) for each in transports]
 
-    before = side.world.purse(rich).balance_credits
+    before = side.world.balance(rich).balance_credits
     answers = side.world.run(scenario())
     statuses = Counter(
         (number, answer.split(b" ")[1]) for number, answer in zip(callers, answers, strict=True)
     )
     assert statuses == {(POOR, b"200"): left, (POOR, b"402"): 3, (RICH, b"200"): 3}
-    assert side.world.purse(poor).balance_credits == 0
-    assert side.world.purse(rich).balance_credits == before - 3
+    assert side.world.balance(poor).balance_credits == 0
+    assert side.world.balance(rich).balance_credits == before - 3
     assert not side.world.check().complaints
 
 
 def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> None:
-    before = side.world.purse(side.clients[RICH]).balance_credits
+    before = side.world.balance(side.clients[RICH]).balance_credits
 
     async def scenario() -> None:
         connection = side.connect()
@@ -740,7 +740,7 @@ def test_a_client_that_left_before_the_commit_is_charged_once(side: Side) -> Non
     side.world.run(scenario())
     assert not side.transport.said
     assert len(side.server.connections) == 1, "that of before"
-    assert side.world.purse(side.clients[RICH]).balance_credits == before - 1
+    assert side.world.balance(side.clients[RICH]).balance_credits == before - 1
     assert side.books()["events"][-1]["status"] == 200
 
 
@@ -758,9 +758,9 @@ def test_a_storage_failure_is_answered_as_by_the_front(tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("wants_company", [False, True])
+@pytest.mark.parametrize("needs_company", [False, True])
 def test_a_bug_costs_one_answer(
-    side: Side, monkeypatch: pytest.MonkeyPatch, wants_company: bool
+    side: Side, monkeypatch: pytest.MonkeyPatch, needs_company: bool
 ) -> None:
     """Before the limits are counted the front answers, afterwards the fast path."""
 
@@ -768,11 +768,11 @@ def test_a_bug_costs_one_answer(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(CompanyLookup, "wants_company", lambda *_: wants_company)
+        patched.setattr(CompanyLookup, "needs_company", lambda *_: needs_company)
         patched.setattr(CompanyLookup, "deliver", bug)
         answer = side.say(get(company(FINISHED)))
     assert b" 500 " in answer.split(b"\r\n")[0]
-    assert side.taken == {wants_company: 1}
+    assert side.taken == {needs_company: 1}
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert not side.world.check().complaints
 

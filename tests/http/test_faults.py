@@ -357,7 +357,7 @@ def test_the_hold_of_an_unsettled_br_is_released(tmp_path: Path) -> None:
             answer = await house.aget(path, idempotency_key="pedido-0001")
             assert house.money() == (CREDITS, 27)
             full = False
-            await house.until(lambda: house.purse().held_credits == 0)
+            await house.until(lambda: house.balance().held_credits == 0)
             return answer
 
         answer = house.run(scenario())
@@ -393,7 +393,7 @@ def test_a_hold_is_released_even_if_another_request_bound_its_key(tmp_path: Path
 
         async def scenario() -> Reply:
             answer = await house.aget(sintegra(CNPJ, "uf=BR"), idempotency_key="pedido-0001")
-            await house.until(lambda: house.purse().held_credits == 0)
+            await house.until(lambda: house.balance().held_credits == 0)
             return answer
 
         assert_refused(house.run(scenario()), 503, "SERVICO_INDISPONIVEL", CNPJ)
@@ -426,7 +426,7 @@ def test_a_hold_of_uncertain_commit_is_released(tmp_path: Path) -> None:
             answer = await house.aget(path, idempotency_key="pedido-0001")
             assert house.money() == (CREDITS, 27)
             away = False
-            await house.until(lambda: house.purse().held_credits == 0)
+            await house.until(lambda: house.balance().held_credits == 0)
             return answer
 
         answer = house.run(scenario())
@@ -469,7 +469,7 @@ def test_a_hundred_concurrent_lookups_ask_once_and_pay_each(
         async def scenario() -> list[Reply]:
             wire.hold()
             tasks = [asyncio.create_task(house.aget(path)) for _ in range(100)]
-            await house.until(lambda: house.purse().held_credits == 100 * price)
+            await house.until(lambda: house.balance().held_credits == 100 * price)
             await house.until(lambda: len(wire.sent) == calls)
             wire.release()
             return [await task for task in tasks]

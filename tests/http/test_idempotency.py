@@ -41,7 +41,7 @@ def test_an_answer_from_the_cache_is_replayed_too(world: Service, of: Sample) ->
 
     assert (first.status, replay.body) == (200, first.body)
     assert (replay.credits, world.source.asked) == (0, 0)
-    assert world.purse().balance_credits == 999
+    assert world.balance().balance_credits == 999
 
 
 def assert_replayed(world: Service, path: str, status: int, spent: int = 0) -> None:
@@ -54,7 +54,7 @@ def assert_replayed(world: Service, path: str, status: int, spent: int = 0) -> N
     assert replay.headers["idempotent-replayed"] == "true"
     assert replay.headers.get("link") == first.headers.get("link")
     assert (replay.credits, world.source.asked) == (0, 1)
-    assert world.purse().balance_credits == 1000 - spent
+    assert world.balance().balance_credits == 1000 - spent
 
 
 @every
@@ -209,7 +209,7 @@ def test_while_the_first_runs_the_second_has_to_wait(world: Service, of: Sample)
         assert (second.json["success"], second.json["error"]) == (False, True)
         assert int(second.headers["retry-after"]) >= 1
         assert second.credits == 0
-        assert world.purse().held_credits == of.price
+        assert world.balance().held_credits == of.price
         other = await world.aget(of.other, idempotency_key=KEY)
         assert other.code == "IDEMPOTENCY_KEY_REUTILIZADA"
 
@@ -261,7 +261,7 @@ def test_of_ten_concurrent_requests_one_is_executed(world: Service, of: Sample, 
 
     world.run(scenario())
     assert (world.source.asked, len(world.charges())) == (0 if kept else 1, 1)
-    assert world.purse().held_credits == 0
+    assert world.balance().held_credits == 0
     assert not world.check().complaints
 
 
@@ -279,7 +279,7 @@ def test_a_key_that_expired_and_was_bound_meanwhile_leaves_no_hold(world: Servic
         world.source.answers_now()
         # Only one of them can be recorded under the key: what is not is not charged.
         assert [(await each).status for each in (first, second)] == [503, 200]
-        await world.until(lambda: world.purse().held_credits == 0)
+        await world.until(lambda: world.balance().held_credits == 0)
 
     world.run(scenario())
     assert len(world.charges()) == 1
@@ -291,7 +291,7 @@ def test_an_execution_that_died_with_its_process(world: Service, of: Sample) -> 
     """Its hold is released, and another key asks again; a certificate is not issued again."""
     world.die(of.path, held=of.price, idempotency_key=KEY)
 
-    assert (world.purse().held_credits, world.purse().balance_credits) == (0, 1000)
+    assert (world.balance().held_credits, world.balance().balance_credits) == (0, 1000)
     for _ in range(2):
         answer = world.get(of.path, idempotency_key=KEY)
         assert (answer.status, answer.code) == (409, "RESULTADO_INDISPONIVEL")

@@ -4,8 +4,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from balcao.core.access import KeyDoor
-from balcao.core.addresses import Whereabouts
+from balcao.core.access import KeyRestrictions
+from balcao.core.addresses import TrustedProxies
 from tests.records import a_company, company, federal, suframa
 from tests.service import Client, Service
 
@@ -19,12 +19,12 @@ def known(world: Service) -> Service:
     return world
 
 
-def behind(world: Service, **door: object) -> Client:
-    return world.another_key(world.client, door=KeyDoor(**door))  # type: ignore[arg-type]
+def behind(world: Service, **restrictions: object) -> Client:
+    return world.another_key(world.client, restrictions=KeyRestrictions(**restrictions))  # type: ignore[arg-type]
 
 
 def by_proxies(world: Service) -> None:
-    world.front.whereabouts = Whereabouts((ip_network("127.0.0.0/8"),))
+    world.front.proxies = TrustedProxies((ip_network("127.0.0.0/8"),))
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_an_invalid_address(known: Service, said: str) -> None:
 
 def test_a_proxy_that_is_not_configured(known: Service) -> None:
     """Its own address is not the client's: any client may be behind it."""
-    known.front.whereabouts = Whereabouts((), behind_proxy=True)
+    known.front.proxies = TrustedProxies((), behind_proxy=True)
     assert known.get(company(), behind(known, networks=(HERE + "/32",))).status == 403
 
 
 def test_networks_restrict_everything_that_a_key_may_do(house: Service, who: Client) -> None:
-    door = KeyDoor(networks=("203.0.113.0/24",))
-    assert house.desk.change_restrictions(who.key_id, door, 1)
+    restrictions = KeyRestrictions(networks=("203.0.113.0/24",))
+    assert house.desk.change_restrictions(who.key_id, restrictions, 1)
     paths = ("/conta/v1/saldo", "/conta/v1/consumo", "/conta/v1/operacoes/x", QUOTE)
     receipt = "/consultas/v2/certidao-negativa-de-debitos-federal/print/x"
     for path in (*paths, receipt, company("90010001000100")):
@@ -118,7 +118,7 @@ def test_a_change_is_in_force_within_a_second(known: Service) -> None:
     key = behind(known)
     assert known.get(company(), key).status == 200
     assert known.desk.change_restrictions(
-        key.key_id, KeyDoor(operations=("suframa",)), known.clock()
+        key.key_id, KeyRestrictions(operations=("suframa",)), known.clock()
     )
     assert known.get(company(), key).status == 403
     # Another process has changed it: what is remembered here is half a second old at the most.

@@ -94,7 +94,7 @@ def test_a_key_pays_from_its_account_and_the_entry_names_it(world: Service) -> N
     world.get(company(), second)
     (charge,) = world.charges()
     assert charge.key_id == second.key_id
-    assert world.purse().balance_credits == 999
+    assert world.balance().balance_credits == 999
 
 
 def test_the_last_use_of_a_key_is_recorded(world: Service) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from balcao.core.addresses import Whereabouts
+from balcao.core.addresses import TrustedProxies
 from balcao.http.health import MetricsAccess
 from balcao.http.read import Request
 from balcao.settings import Settings
@@ -56,14 +56,14 @@ BEARER = (b"authorization", f"Bearer {TOKEN}".encode())
 def test_callers_with_and_without_access(
     client: str, headers: Any, open_to: bool, with_token: bool
 ) -> None:
-    whereabouts = Settings(trusted_proxies=(f"{PROXY}/32",), _env_file=None).whereabouts
-    assert MetricsAccess(whereabouts).admits(asked(client, headers)) is open_to
-    assert MetricsAccess(whereabouts, TOKEN).admits(asked(client, headers)) is with_token
+    proxies = Settings(trusted_proxies=(f"{PROXY}/32",), _env_file=None).proxies
+    assert MetricsAccess(proxies).admits(asked(client, headers)) is open_to
+    assert MetricsAccess(proxies, TOKEN).admits(asked(client, headers)) is with_token
 
 
 def test_the_machine_reads_them_by_its_public_address_too() -> None:
-    assert MetricsAccess(Whereabouts()).admits(asked("8.8.8.8", [], server="8.8.8.8"))
-    assert not MetricsAccess(Whereabouts()).admits(asked("8.8.8.8", [by("8.8.8.8")], "8.8.8.8"))
+    assert MetricsAccess(TrustedProxies()).admits(asked("8.8.8.8", [], server="8.8.8.8"))
+    assert not MetricsAccess(TrustedProxies()).admits(asked("8.8.8.8", [by("8.8.8.8")], "8.8.8.8"))
 
 
 def test_others_get_a_404(house: Service) -> None:

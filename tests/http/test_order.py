@@ -99,8 +99,8 @@ def test_a_refusal_binds_no_key_and_costs_nothing(
     refused = world.get(company(document, query), idempotency_key=KEY)
     assert (refused.status, refused.credits) == (status, 0)
     assert world.source.asked == 0
-    assert world.purse().balance_credits == 1000
-    assert world.purse().held_credits == 0
+    assert world.balance().balance_credits == 1000
+    assert world.balance().held_credits == 0
 
     corrected = world.get(company(OTHER_CNPJ), idempotency_key=KEY)
     assert corrected.status == 200

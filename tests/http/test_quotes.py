@@ -67,7 +67,7 @@ def test_a_quote_has_no_other_effect(world: Service, of: Sample) -> None:
     assert reply.json["fontes"] == [{"nome": "fonte", "estado": "desconhecida"}]
     assert reply.json["cotado_em"] == "2026-08-05T12:00:00.000-03:00"
     assert world.source.asked == 0
-    assert world.purse().balance_credits == 1000
+    assert world.balance().balance_credits == 1000
     traces = world.desk.people.traces(world.client.account_id, ALL_TRACES, 10)
     assert traces == []
     assert not world.charges()
@@ -237,7 +237,7 @@ def test_a_lookup_never_costs_more_than_its_maximum(world: Service, of: Sample) 
     assert refused.json["creditos_necessarios"] == needed
     assert refused.json["creditos_maximos"] == needed - 1
     assert world.source.asked == 0
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
 
     # The key was not taken, and the ceiling is no part of the request that it names.
     answer = world.get(of.path, x_creditos_maximos=str(needed), idempotency_key="pedido-0001")

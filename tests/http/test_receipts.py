@@ -203,7 +203,7 @@ def test_another_key_of_the_same_account_fetches_it(sandbox: Service) -> None:
     address = printed(sandbox, federal_of(CNPJ))
     desk = sandbox.desk
     text, key = issue_key(
-        desk, Home(sandbox.settings.home), sandbox.purse(), "outra", system_now_ms()
+        desk, Home(sandbox.settings.home), sandbox.balance(), "outra", system_now_ms()
     )
     assert_a_pdf(sandbox.get(address, Client(key.account_id, key.key_id, text)))
 

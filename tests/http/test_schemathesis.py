@@ -177,5 +177,5 @@ def test_the_document_is_correct_when_sources_fail(world: Service) -> None:
 
     assert not complaints, "\n\n".join(complaints[:10])
     assert {200, 400, 401, 404, 405, 500, 503} <= set(statuses)
-    assert world.purse().held_credits == 0
+    assert world.balance().held_credits == 0
     assert not world.check().complaints

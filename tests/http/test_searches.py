@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from balcao.core.access import KeyDoor, Plan
+from balcao.core.access import KeyRestrictions, Plan
 from balcao.core.search import Filters
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
@@ -293,7 +293,7 @@ async def _when_there(house: Service) -> str:
 
 def test_a_key_for_other_operations_does_not_search(shop: Service) -> None:
     by, desk = shop.account("portas"), shop.desk
-    assert desk.change_restrictions(by.key_id, KeyDoor(operations=("suframa",)), 1)
+    assert desk.change_restrictions(by.key_id, KeyRestrictions(operations=("suframa",)), 1)
     answer = shop.get(COMPANIES + "?uf=SP", by)
     assert answer.status == 403
     assert b"OPERACAO_NAO_PERMITIDA" in answer.body

@@ -131,11 +131,11 @@ def test_the_price_of_a_cached_answer_is_charged(world: Service) -> None:
     world.keep(a_federal(CPF))
     answer = world.get(dated(RIGHT))
     assert (answer.status, answer.credits) == (200, 1)
-    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (999, 0)
     assert world.source.asked == 0
     missing = world.get(dated(WRONG, ONLY), idempotency_key="chave-0001")
     assert (missing.status, missing.code) == (400, "SEM_RESULTADO_EM_CACHE")
-    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (999, 0)
     assert world.get(dated(RIGHT, ONLY), idempotency_key="chave-0001").credits == 1
 
 

@@ -42,8 +42,8 @@ def brasilia(text: str) -> int:
 
 
 def money(world: Service, of: Client | None = None) -> tuple[int, int]:
-    purse = world.purse(of)
-    return purse.balance_credits, purse.held_credits
+    balance = world.balance(of)
+    return balance.balance_credits, balance.held_credits
 
 
 def inquiry(uf: str = "SP") -> Inquiry:

@@ -168,7 +168,7 @@ def test_a_client_that_disconnects(tmp_path: Path) -> None:
             assert house.money() == (CREDITS, 2)
             _, meanwhile = await ask(house, document)
             wire.release()
-            await house.until(lambda: house.purse().held_credits == 0)
+            await house.until(lambda: house.balance().held_credits == 0)
             _, again = await ask(house, document)
             return meanwhile, again
 
@@ -199,7 +199,7 @@ def test_a_client_that_disconnects_from_a_failure(tmp_path: Path) -> None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             wire.release()
-            await house.until(lambda: house.purse().held_credits == 0)
+            await house.until(lambda: house.balance().held_credits == 0)
             _, again = await ask(house, document)
             return again
 
@@ -225,7 +225,7 @@ def test_a_storm_of_clients_that_disconnect(tmp_path: Path) -> None:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             wire.release()
-            await house.until(lambda: house.purse().held_credits == 0)
+            await house.until(lambda: house.balance().held_credits == 0)
             return await storm(house, DOCUMENTS)
 
         answers = house.run(scenario())

@@ -246,7 +246,7 @@ def assert_outcomes(
             fate = seen(world, operation, next(documents), entry, query)
             assert fate == expected(operation, entry, letter, say), (entry, say)
             spent += fate.credits
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000 - spent, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000 - spent, 0)
     assert not world.check().complaints
 
 

@@ -146,7 +146,7 @@ def test_a_company_without_registration(world: Service) -> None:
     assert_error(answer, 404, "INSCRICAO_NAO_ENCONTRADA", SUFRAMA)
     assert kept(world) is None
     assert not world.charges()
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert world.get(suframa(), idempotency_key=KEY).body == answer.body
     assert world.source.asked == 1
     assert {about.subject for about in world.source.inquiries} == {"suframa"}

@@ -472,8 +472,8 @@ def test_rows_are_lost_and_doubled() -> None:
     doubled, lost = list(clean), list(clean)
     kinds = {kind.name: kind for kind in dirt.COMPANY_DIRT}
 
-    dirt.soil(doubled, [kinds["whole row twice"]], 1, 5_000)
-    dirt.soil(lost, [kinds["root without company"]], 1, 5_000)
+    dirt.add_dirt(doubled, [kinds["whole row twice"]], 1, 5_000)
+    dirt.add_dirt(lost, [kinds["root without company"]], 1, 5_000)
 
     assert len(doubled) == 1_005
     assert len(lost) == 995
@@ -485,6 +485,6 @@ def test_a_row_is_cut_only_while_it_is_clean() -> None:
     rows = [dirt.written(["12345678", "A", "B;C"])]
     broken = dirt.Dirt("line feed", 1e6, lambda fields, draw: ['"12345678";"A\n";"B;C"\n'])
 
-    dirt.soil(rows, [broken, dirt.COMPANY_DIRT[0]], 1, 1)
+    dirt.add_dirt(rows, [broken, dirt.COMPANY_DIRT[0]], 1, 1)
 
     assert rows == ['"12345678";"A\n";"B;C"\n']

@@ -14,7 +14,6 @@ from bench.search import drawn_about
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from balcao.core.listing import Listed, tokens_of
 from balcao.core.search import (
     COUNT_MAX,
     NAMES,
@@ -27,6 +26,7 @@ from balcao.core.search import (
     read_partner,
     resolved,
 )
+from balcao.core.search_record import SearchRecord, tokens_of
 from balcao.core.words import words_of
 from balcao.opendata import plan
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
@@ -77,7 +77,7 @@ def index(store: Path) -> Iterator[SearchIndex]:
 
 
 @pytest.fixture(scope="module")
-def every_record(index: SearchIndex) -> Sequence[Listed]:
+def every_record(index: SearchIndex) -> Sequence[SearchRecord]:
     """Return all records, in the order of CNPJs, read without the index's tokens."""
     return [index.record(ordinal) for ordinal in range(index.count)]
 
@@ -103,7 +103,7 @@ def found(index: SearchIndex, of: Filters, limit: int = 37) -> Sequence[str]:
 
 
 def test_all_establishments_in_the_order_of_cnpjs(
-    index: SearchIndex, every_record: Sequence[Listed]
+    index: SearchIndex, every_record: Sequence[SearchRecord]
 ) -> None:
     numbers = [record.cnpj for record in every_record]
     assert len(numbers) == ESTABLISHMENTS
@@ -123,7 +123,7 @@ def test_contradicting_filters_match_nothing_immediately(index: SearchIndex) -> 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 1 << 32))
 def test_random_filters_agree_with_a_scan(
-    index: SearchIndex, every_record: Sequence[Listed], seed: int
+    index: SearchIndex, every_record: Sequence[SearchRecord], seed: int
 ) -> None:
     drawn = random.Random(seed)
     record, other = drawn.sample(every_record, 2)
@@ -134,7 +134,7 @@ def test_random_filters_agree_with_a_scan(
     assert paging.count(index, of, PLENTY, never) == HitCount(len(expected), True)
 
 
-def one(**fields: object) -> Listed:
+def one(**fields: object) -> SearchRecord:
     known: dict[str, object] = {
         "cnpj": "12ABC34501DE35", "name": "PADARIA DA PRAÇA LTDA", "trade_name": "PÃO & CIA",
         "nature": "2062", "size": "01", "capital": Decimal("1000.00"), "head": True,
@@ -143,7 +143,7 @@ def one(**fields: object) -> Listed:
         "city": "7107", "area_codes": ("11",), "domain": "padaria.com.br", "simples": True,
         "mei": False,
     }  # fmt: skip
-    return Listed(**(known | fields))  # type: ignore[arg-type]
+    return SearchRecord(**(known | fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,9 @@ def test_no_cpf_is_in_the_index(tmp_path: Path) -> None:
         assert paging.count(index, filters(q="fulana"), PLENTY, never).total == 0
 
 
-def test_relevance_among_the_first(index: SearchIndex, every_record: Sequence[Listed]) -> None:
+def test_relevance_among_the_first(
+    index: SearchIndex, every_record: Sequence[SearchRecord]
+) -> None:
     word = words_of(next(r.name for r in every_record if not r.person and len(r.name) > 9))[0]
     of = filters(q=word)
     expected = sorted(filter(of.matches, every_record), key=of.relevance)
@@ -246,7 +248,9 @@ def test_relevance() -> None:
     assert best == [exact, closed, branch, ordered, mixed]
 
 
-def test_a_page_over_budget_is_partial(index: SearchIndex, every_record: Sequence[Listed]) -> None:
+def test_a_page_over_budget_is_partial(
+    index: SearchIndex, every_record: Sequence[SearchRecord]
+) -> None:
     """Limited by count and by time; no hit is lost or repeated."""
     of = filters(capital_min="2000")
     candidates = [each for each in every_record if not each.person and (each.capital or 0) >= 1000]

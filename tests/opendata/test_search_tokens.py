@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from zstandard import ZstdDecompressor
 
-from balcao.core.listing import (
+from balcao.core.search_record import (
     CODED,
     OPENED,
     PERSON,

@@ -197,7 +197,7 @@ def test_hostile_answers(deployments: Mapping[str, Deployment], reader: str) -> 
     inquiry = READERS[reader].inquiry
     cache = deployment.service.front.parts.environments["live"].cache
     deployment.service.run(_forget(cache, inquiry.cache_key))
-    before, charges = deployment.service.purse(), len(deployment.service.charges())
+    before, charges = deployment.service.balance(), len(deployment.service.charges())
     wrong: list[str] = []
     for case in (case for case in CORPUS if case.reader.name == reader):
         asked = deployment.source.asked
@@ -213,7 +213,7 @@ def test_hostile_answers(deployments: Mapping[str, Deployment], reader: str) -> 
         ]
         wrong += [f"{case.name}: {problem}" for problem in problems if problem]
     assert not wrong, "\n".join(wrong)
-    assert deployment.service.purse() == before
+    assert deployment.service.balance() == before
     assert len(deployment.service.charges()) == charges
     deployment.service.assert_books_agree()
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from balcao.core.company import Company, hides_a_partner, uniform
+from balcao.core.company import Company, has_masked_partner, normalized
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
@@ -77,7 +77,7 @@ class Sandbox:
         assert isinstance(answer, Found)
         assert isinstance(answer.record, Company)
         assert answer.record.cnpj == cnpj
-        return uniform(answer.record)
+        return normalized(answer.record)
 
 
 EXISTING = [
@@ -158,9 +158,9 @@ def test_full_partners_come_from_serpro() -> None:
     inquiry = an_inquiry("90010001000100", full_partners=True)
     assert [name for name in NAMES if sandbox.sources[name].serves(inquiry)] == ["serpro"]
     full = sandbox.company("serpro", "90010001000100", full_partners=True)
-    assert not hides_a_partner(full)
+    assert not has_masked_partner(full)
     masked = sandbox.company("serpro", "90010001000100")
-    assert hides_a_partner(masked)
+    assert has_masked_partner(masked)
     assert full.socios[0].cpf_cnpj_socio is not None
     assert masked.socios[0].cpf_cnpj_socio == f"***{full.socios[0].cpf_cnpj_socio[3:9]}**"
 

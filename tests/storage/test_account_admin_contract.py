@@ -7,7 +7,7 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.errors import FormDone, NameTaken, StorageFailed, TermsRefused
-from balcao.core.ledger import Audit, DoneBefore, Short
+from balcao.core.ledger import Audit, DoneBefore, InsufficientFunds
 from balcao.core.people import Signature
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk.desk import Desk
@@ -220,7 +220,7 @@ def test_the_spending_of_a_past_month_forbids_no_ceiling(
         engine.run(people.change_account(caio.account_id, low, BY, july))
     after = engine.run(people.change_account(caio.account_id, low, BY, august))
     assert (after.ceiling_credits, after.month, after.month_credits) == (10, "2026-08", 0)
-    assert engine.commit(desk, a_charge(caio, "r2", 11, at_ms=august)) == Short(11, 10)
+    assert engine.commit(desk, a_charge(caio, "r2", 11, at_ms=august)) == InsufficientFunds(11, 10)
     assert engine.commit(desk, a_charge(caio, "r3", 10, at_ms=august)) is None
     assert desk.check().complaints == []
 
@@ -302,7 +302,7 @@ def test_a_double_click_within_one_shared_commit(
 def test_a_refused_action_is_not_logged_and_its_form_can_be_sent_again(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    assert engine.commit(desk, an_audit("f", ana), a_top_up(ana, -11)) == Short(11, 10)
+    assert engine.commit(desk, an_audit("f", ana), a_top_up(ana, -11)) == InsufficientFunds(11, 10)
     assert deeds(desk, "credit.add") == []
     assert engine.commit(desk, an_audit("f", ana), a_top_up(ana, -10)) is None
 

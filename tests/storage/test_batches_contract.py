@@ -15,7 +15,7 @@ from balcao.core.budgets import Budget, OverBudget
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.errors import StorageFailed
-from balcao.core.ledger import Change, Charge, Hold, RowGone, RowMoved, Settle, Short
+from balcao.core.ledger import Change, Charge, Hold, InsufficientFunds, RowGone, RowMoved, Settle
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.batches import NewBatch, NewRow, StoredBatch
 from balcao.storage.connection import SqlConnection
@@ -210,7 +210,7 @@ def test_ceiling_and_balance_are_never_exceeded(engine: Engine, desk: Desk, ana:
     assert shown(engine, desk).ceiling == 100
     told = engine.together(desk, *lists[3:])
     assert told[:7] == [None] * 7
-    assert all(isinstance(each, Short) for each in told[7:])
+    assert all(isinstance(each, InsufficientFunds) for each in told[7:])
     assert shown(engine, desk).spent == 10
     agree(desk)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from balcao.core.access import Account
-from balcao.core.budgets import Budget, BudgetUse, OverBudget, over, owners_of, period_of
+from balcao.core.budgets import Budget, BudgetUse, OverBudget, excess, owners_of, period_of
 from balcao.core.ledger import Change, Charge, Hold
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.desk.desk import Desk
@@ -59,7 +59,7 @@ class Plain:
         named = [(b.budget_id, period_of(b.period, change.at_ms)) for b in covering]
         for budget, name in zip(covering, named, strict=True):
             use = self.uses.setdefault(name, BudgetUse())
-            if (refused := over(budget, use, name[1], change.credits)) is not None:
+            if (refused := excess(budget, use, name[1], change.credits)) is not None:
                 return refused
         for name in named:
             use = self.uses[name]

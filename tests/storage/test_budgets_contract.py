@@ -6,18 +6,18 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from balcao.core.access import Account, KeyDoor
+from balcao.core.access import Account, KeyRestrictions
 from balcao.core.budgets import Budget, OverBudget, owners_of
+from balcao.core.compat_apis import compat_operation
 from balcao.core.errors import (
+    BudgetBoundToOwner,
     BudgetNotFound,
-    BudgetOfItsOwner,
-    BudgetsCrowded,
     InvalidParameter,
     StillRunning,
+    TooManyBudgets,
 )
-from balcao.core.faces import operation_of
-from balcao.core.idempotency import Recorded
-from balcao.core.ledger import Change, Finish, Short
+from balcao.core.idempotency import RecordedAnswer
+from balcao.core.ledger import Change, Finish, InsufficientFunds
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.budgets import BudgetNow
@@ -176,7 +176,7 @@ def test_budgets_that_cover_an_operation(
     assert [each.budget.number for each in found] == [key.number, batch.number, client.number]
     refused = engine.commit(desk, replace(marked, request_id="r5", credits=9))
     assert isinstance(refused, OverBudget)
-    assert (refused.owner_kind, refused.back_ms) == ("lote", None)
+    assert (refused.owner_kind, refused.next_period_ms) == ("lote", None)
     assert not desk.check().complaints
 
 
@@ -184,7 +184,7 @@ def test_the_account_comes_before_its_budgets(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     make()
-    assert engine.commit(desk, a_charge(rich, "r1", 1_001)) == Short(1_001, 1_000)
+    assert engine.commit(desk, a_charge(rich, "r1", 1_001)) == InsufficientFunds(1_001, 1_000)
 
 
 def test_each_threshold_has_one_event_in_the_commit_of_its_cause(
@@ -260,7 +260,7 @@ def test_budgets_that_an_owner_can_have(
     engine: Engine, desk: Desk, ana: Account, make: Make
 ) -> None:
     make(), make(period="dia")
-    with pytest.raises(BudgetsCrowded):
+    with pytest.raises(TooManyBudgets):
         make(period="uma_vez")
     for nobody in (str(ana.account_id), "999", "x"):
         with pytest.raises(InvalidParameter):
@@ -290,7 +290,7 @@ def test_charged_lookups_keep_their_budgets_when_they_become_entries(
 def test_an_answer_is_recorded_in_the_commit_that_creates(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
-    recorded = Recorded("r1", 201, b"{}")
+    recorded = RecordedAnswer("r1", 201, b"{}")
     kept = Finish(rich.account_id, "digest", "f", recorded, NOW, NOW + KEPT_MS)
     usual = make()
     new = replace(usual, number=f"{FIRST}-", period="dia")
@@ -328,8 +328,10 @@ def test_a_face_key_keeps_a_daily_ceiling_as_long_as_it_is_in_force(
     engine: Engine, desk: Desk, rich: Account, make: Make
 ) -> None:
     """Contract 16.4."""
-    door = KeyDoor(("10.0.0.0/8",), (operation_of("brasilapi"),))
-    key = desk.create_key(NewKey(rich.account_id, "face", "p", b"f" * 32, door=door), NOW)
+    restrictions = KeyRestrictions(("10.0.0.0/8",), (compat_operation("brasilapi"),))
+    key = desk.create_key(
+        NewKey(rich.account_id, "face", "p", b"f" * 32, restrictions=restrictions), NOW
+    )
 
     def end(budget: Budget) -> None:
         engine.run(desk.budgets.end(rich.account_id, budget.number, AT_THE_TERMINAL, NOW))
@@ -349,12 +351,12 @@ def test_a_face_key_keeps_a_daily_ceiling_as_long_as_it_is_in_force(
     monthly = make(owner=str(key.key_id))
     end(monthly)
     for deed in (end, narrow):
-        with pytest.raises(BudgetOfItsOwner):
+        with pytest.raises(BudgetBoundToOwner):
             deed(daily)
     assert now(desk, daily) == (0, 0, 0)
     another = make(owner=str(key.key_id), period="dia", credits_max=5)
     end(daily)
-    with pytest.raises(BudgetOfItsOwner):
+    with pytest.raises(BudgetBoundToOwner):
         end(another)
     desk.revoke_key(key.key_id, NOW)
     end(another)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import apsw
 import pytest
 
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.storage.contract import Cache
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.sqlite import cache as cache_module
@@ -23,8 +23,8 @@ NOW = 1_785_000_000_000
 OTHER = "company:12ABC34501DE35:"
 
 
-def kept(asked_ms: int, body: bytes = b"{}") -> Kept:
-    return Kept(body, asked_ms, "serpro")
+def kept(asked_ms: int, body: bytes = b"{}") -> CacheEntry:
+    return CacheEntry(body, asked_ms, "serpro")
 
 
 @pytest.fixture
@@ -39,15 +39,15 @@ class OpenCache:
         self._cache = cache
         self._runner = asyncio.Runner()
 
-    def read(self, key: str) -> Kept | None:
+    def read(self, key: str) -> CacheEntry | None:
         return self.read_all(key)[0]
 
-    def read_all(self, *keys: str) -> list[Kept | None]:
+    def read_all(self, *keys: str) -> list[CacheEntry | None]:
         found = self._runner.run(self._cache.read(keys))
         assert set(found) <= set(keys)
         return [found.get(key) for key in keys]
 
-    def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
+    def keep(self, entries: Sequence[tuple[str, CacheEntry]]) -> None:
         async def work() -> None:
             self._cache.keep(entries)
 
@@ -194,7 +194,7 @@ def test_cancelling_a_sweep_does_not_stop_the_writing(
 # Specifics of SQLite.
 
 
-def found(cache: SqliteCache, key: str) -> Kept | None:
+def found(cache: SqliteCache, key: str) -> CacheEntry | None:
     return at_once(cache.read([key])).get(key)
 
 
@@ -223,7 +223,7 @@ def test_an_answer_kept_while_an_older_one_is_written_is_not_lost(
     with closing(SqliteCache(path)) as cache:
         write = cache._write
 
-        def write_slowly(batch: Sequence[tuple[str, Kept]]) -> None:
+        def write_slowly(batch: Sequence[tuple[str, CacheEntry]]) -> None:
             begun.set()
             go_on.wait(10)
             write(batch)

@@ -12,12 +12,12 @@ import pytest
 
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.storage.postgresql import cache as cache_module
 from balcao.storage.postgresql.cache import PostgresCache
 from balcao.storage.postgresql.connections import TimedConnection
 
-OLD, NEW = Kept(b"old", 1, "serpro"), Kept(b"new", 2, "serpro")
+OLD, NEW = CacheEntry(b"old", 1, "serpro"), CacheEntry(b"new", 2, "serpro")
 
 
 class Node:
@@ -34,10 +34,10 @@ class Node:
 
         self.cache._reads._execute = counted
 
-    async def read(self, key: str = "key") -> Kept | None:
+    async def read(self, key: str = "key") -> CacheEntry | None:
         return (await self.cache.read([key])).get(key)
 
-    async def until(self, wanted: Kept | None, key: str = "key") -> None:
+    async def until(self, wanted: CacheEntry | None, key: str = "key") -> None:
         """Read an entry into memory, long before it would be read again by itself."""
         for _ in range(1_000):
             asked = self.asked

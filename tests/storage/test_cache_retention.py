@@ -13,7 +13,7 @@ import pytest
 from balcao.core.company import Coded, Company
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.questions import Inquiry
 from balcao.storage.contract import Cache, PersonEntry, SweepResult
 from balcao.storage.postgresql import cache as postgres_cache
@@ -33,8 +33,8 @@ FEDERAL_BORN_LATER = Inquiry("federal_certificate", PERSON.cpf, birth="1990-01-0
 OTHERS = Inquiry("rural_producer", OTHER.cpf, "SP").cache_key
 
 
-def kept(asked_ms: int, body: bytes = b"{}") -> Kept:
-    return Kept(body, asked_ms, "cnpja")
+def kept(asked_ms: int, body: bytes = b"{}") -> CacheEntry:
+    return CacheEntry(body, asked_ms, "cnpja")
 
 
 class Caches:
@@ -44,7 +44,7 @@ class Caches:
         self.one, self.two, self.stored = make(), make(), stored
         self._runner = asyncio.Runner()
 
-    def keep(self, *entries: tuple[str, Kept]) -> None:
+    def keep(self, *entries: tuple[str, CacheEntry]) -> None:
         async def work() -> None:
             self.one.keep(entries)
             await self.one.entries_about(PERSON)  # runs after the pending entries are written
@@ -134,7 +134,7 @@ def test_expired_entries_are_removed_and_persons_sooner(caches: Caches) -> None:
 def test_companies_that_are_natural_persons_expire_like_persons(caches: Caches) -> None:
     """ADR 0049: sole traders, and all of group 4."""
 
-    def of(nature: str, number: int) -> tuple[str, Kept]:
+    def of(nature: str, number: int) -> tuple[str, CacheEntry]:
         document = f"{number:014}"
         record = Company(cnpj=document, natureza_juridica=Coded(nature, None))
         return f"company:{document}:", kept(30, msgspec.json.encode(record))

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.data_subject import ERASED, data_subject
 from balcao.core.documents import Cpf
-from balcao.core.gist import Gist
-from balcao.core.ledger import Change, Short, TracedCharge
+from balcao.core.ledger import Change, InsufficientFunds, TracedCharge
+from balcao.core.result_summary import ResultSummary
 from balcao.storage.batch import FULL_CHARGED_LOOKUP_COLUMNS
 from balcao.storage.desk.desk import Desk
 from balcao.storage.people import TraceFilter
@@ -61,7 +61,7 @@ def a_lookup(
 
 PERSON = data_subject(b"s" * 32, Cpf.parse("900.100.001-00"))
 WHO: dict[str, Any] = {"document": "***100001**", "document_hash": PERSON.document_hash}
-BROUGHT = CertificateGiven(
+BROUGHT = CertificateSummary(
     "CND", "2027-02-15", "PADARIA DO ZE", "n1", "application/pdf", "2026-08-19"
 )
 # All kinds of answers that are available at once.
@@ -69,8 +69,11 @@ KINDS: tuple[dict[str, Any], ...] = (
     {},
     WHO,
     {"certificate": BROUGHT, "uf": "SP", "client": "Padaria", "reference": "nf 7"},
-    {"certificate": CertificateGiven("CPEND", None, None, "n2", "application/pdf"), **WHO},
-    {"certificate": CertificateGiven("none", None, None, None, None), "document": "11222333000181"},
+    {"certificate": CertificateSummary("CPEND", None, None, "n2", "application/pdf"), **WHO},
+    {
+        "certificate": CertificateSummary("none", None, None, None, None),
+        "document": "11222333000181",
+    },
 )
 FILTERS: tuple[dict[str, object], ...] = (
     {},
@@ -131,7 +134,7 @@ def test_one_row_is_equivalent_to_entry_and_trace(engine: Engine, tmp_path: Path
                 lists = [
                     [change]
                     for charged_lookup in charged_lookups
-                    for change in charged_lookup.apart()
+                    for change in charged_lookup.split()
                 ]
             one.together(desk, *lists)
             assert rows(one) == ((0, 10, 4) if apart else (10, 0, 0))
@@ -198,18 +201,18 @@ def test_a_lookup_purged_during_an_erasure(
 def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> None:
     lists = [(a_lookup(ana, n),) for n in range(12)]
     outcomes = engine.together(desk, *lists)
-    assert outcomes == [None] * 10 + [Short(1, 0)] * 2
+    assert outcomes == [None] * 10 + [InsufficientFunds(1, 0)] * 2
     assert balance(desk, ana) == Balance(0, 0)
     assert rows(engine) == (10, 0, 0)
 
 
 NOT_CHARGED_LOOKUPS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
     "a certificate that says nothing": lambda ana: (
-        a_lookup(ana, 0, certificate=CertificateGiven(None, None, None, "n1", "application/pdf")),
+        a_lookup(ana, 0, certificate=CertificateSummary(None, None, None, "n1", "application/pdf")),
     ),
     "one that is remembered": lambda ana: (
         a_charge(ana, number(NOW)),
-        a_trace(ana, number(NOW), gist=Gist("ACME", "ATIVA")),
+        a_trace(ana, number(NOW), result_summary=ResultSummary("ACME", "ATIVA")),
     ),
     "a receipt that is new": lambda ana: (a_lookup(ana, 0), a_keep(ana, "n1")),
     "a clock that was set in between": lambda ana: (a_lookup(ana, 0, made_ms=HOUR_BEGAN - 1),),
@@ -271,7 +274,7 @@ def test_a_reached_ceiling_does_not_keep_a_charged_lookup_from_becoming_an_entry
     engine.together(desk, *((a_lookup(caio, n),) for n in range(3)))
     assert engine.run(desk.people.purge_people(NOW, NOW + DAY_MS, 0, 0)) == 3
     assert account_of(desk, caio).month_credits == 3
-    assert engine.commit(desk, a_lookup(caio, 9)) == Short(1, 0)
+    assert engine.commit(desk, a_lookup(caio, 9)) == InsufficientFunds(1, 0)
     assert rows(engine) == (0, 3, 0)
 
 
@@ -339,7 +342,7 @@ def test_a_period_has_exactly_its_own_charges(engine: Engine, desk: Desk) -> Non
         request = charged_lookup.request_id
         if n % 5 == 0:
             lists += [(a_hold(ana, request, 2, at_ms=at_ms - 9),)]
-            lists += [(a_settle(ana, request, 1, at_ms=at_ms), charged_lookup.apart()[1])]
+            lists += [(a_settle(ana, request, 1, at_ms=at_ms), charged_lookup.split()[1])]
         else:
             lists.append((charged_lookup,))
         facts.append((at_ms, request))
@@ -428,7 +431,7 @@ def test_the_schema_refuses(
     assert balance(desk, ana) == Balance(8, 2)
     assert charged(desk, ana) == {number(NOW): 1, number(NOW, 7): 1}
     assert desk.check().complaints == []
-    assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0).apart()[1]
+    assert desk.people.trace(ana.account_id, number(NOW)) == a_lookup(ana, 0).split()[1]
 
 
 def test_only_the_person_of_a_charged_lookup_can_change(

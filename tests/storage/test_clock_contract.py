@@ -3,7 +3,7 @@
 import pytest
 
 from balcao.core.access import Account
-from balcao.core.ledger import Short
+from balcao.core.ledger import InsufficientFunds
 from balcao.core.rate_limit import Limit
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
@@ -40,7 +40,7 @@ def test_a_future_month_is_corrected(engine: Engine, desk: Desk) -> None:
     assert engine.run(desk.correct_future_months(NOW)) == 1
     assert account_now(desk, lia) == ("2026-08", 6)
     assert engine.run(desk.correct_future_months(NOW)) == 0
-    assert engine.commit(desk, a_charge(lia, "r4", 5)) == Short(5, 4)
+    assert engine.commit(desk, a_charge(lia, "r4", 5)) == InsufficientFunds(5, 4)
     assert engine.commit(desk, a_charge(lia, "r4", 4)) is None
     assert account_now(desk, lia) == ("2026-08", 10)
     assert not desk.check().complaints
@@ -61,7 +61,7 @@ def test_holds_made_meanwhile_keep_the_ceiling(engine: Engine, desk: Desk) -> No
     assert engine.commit(desk, a_hold(lia, "r2", 9, at_ms=SEPTEMBER)) is None
     assert engine.run(desk.correct_future_months(NOW)) == 1
     assert account_now(desk, lia) == ("2026-08", 1)
-    assert engine.commit(desk, a_charge(lia, "r3", 1)) == Short(1, 0)
+    assert engine.commit(desk, a_charge(lia, "r3", 1)) == InsufficientFunds(1, 0)
 
 
 def admitted(engine: Engine, desk: Desk, now_ms: int, of: int = 5) -> int:

@@ -7,14 +7,14 @@ import pytest
 
 from balcao.core.access import Account, Caller, Plan
 from balcao.core.errors import NameTaken, StorageFailed
-from balcao.core.idempotency import Attempt, Recorded
+from balcao.core.idempotency import IdempotencyRecord, RecordedAnswer
 from balcao.core.ledger import (
     Change,
     HoldGone,
+    InsufficientFunds,
     KeyBound,
     Refusal,
     Settle,
-    Short,
     TopUp,
     Touch,
     Unbind,
@@ -58,9 +58,9 @@ def test_a_charge_takes_credits_and_records_why(engine: Engine, desk: Desk, ana:
 
 
 def test_the_last_credit_can_be_spent_and_no_more(engine: Engine, desk: Desk, ana: Account) -> None:
-    assert engine.commit(desk, a_charge(ana, "r1", 11)) == Short(11, 10)
+    assert engine.commit(desk, a_charge(ana, "r1", 11)) == InsufficientFunds(11, 10)
     assert engine.commit(desk, a_charge(ana, "r2", 10)) is None
-    assert engine.commit(desk, a_charge(ana, "r3", 1)) == Short(1, 0)
+    assert engine.commit(desk, a_charge(ana, "r3", 1)) == InsufficientFunds(1, 0)
 
     assert charged(desk, ana) == {"r2": 10}
     assert balance(desk, ana) == Balance(0, 0)
@@ -69,7 +69,7 @@ def test_the_last_credit_can_be_spent_and_no_more(engine: Engine, desk: Desk, an
 def test_an_account_never_pays_for_another(
     engine: Engine, desk: Desk, ana: Account, bruno: Account
 ) -> None:
-    assert engine.commit(desk, a_charge(bruno, "r1", 6)) == Short(6, 5)
+    assert engine.commit(desk, a_charge(bruno, "r1", 6)) == InsufficientFunds(6, 5)
     assert engine.commit(desk, a_charge(ana, "r2", 6)) is None
     assert (balance(desk, ana).credits, balance(desk, bruno).credits) == (4, 5)
 
@@ -116,7 +116,7 @@ def test_a_request_that_was_charged_cannot_be_held_for_and_the_reverse(
 
 def test_available_credits_can_be_taken_back(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_hold(ana, "r1", 4))
-    assert engine.commit(desk, a_top_up(ana, -7)) == Short(7, 6)
+    assert engine.commit(desk, a_top_up(ana, -7)) == InsufficientFunds(7, 6)
     assert engine.commit(desk, a_top_up(ana, -6, reason="engano")) is None
 
     assert balance(desk, ana) == Balance(4, 4)
@@ -137,7 +137,7 @@ def test_a_refusal_does_not_affect_the_others_of_its_commit(
         [a_charge(ana, "r4", 4)],
     )
 
-    assert outcomes == [None, Short(6, 4), None, None]
+    assert outcomes == [None, InsufficientFunds(6, 4), None, None]
     assert charged(desk, ana) == {"r1": 6, "r4": 4}
     assert charged(desk, bruno) == {"r3": 5}
 
@@ -157,7 +157,7 @@ def test_of_64_requests_for_the_last_ten_credits_ten_succeed(
     outcomes = engine.together(desk, *([a_charge(ana, f"r{n}")] for n in range(64)))
 
     assert outcomes.count(None) == 10
-    assert outcomes.count(Short(1, 0)) == 54
+    assert outcomes.count(InsufficientFunds(1, 0)) == 54
     assert balance(desk, ana) == Balance(0, 0)
 
 
@@ -187,7 +187,9 @@ def test_a_list_is_committed_as_a_whole_or_not_at_all(
     engine.commit(desk, a_bind(ana, "key", "somebody quicker"))
 
     assert engine.commit(desk, a_hold(ana, "r1", 2), a_bind(ana, "key", "r1")) == KeyBound()
-    assert engine.commit(desk, a_finish(ana, "new", "r2"), a_charge(ana, "r2", 11)) == Short(11, 10)
+    assert engine.commit(
+        desk, a_finish(ana, "new", "r2"), a_charge(ana, "r2", 11)
+    ) == InsufficientFunds(11, 10)
 
     assert balance(desk, ana) == Balance(10, 0)
     assert engine.run(desk.find_attempt(ana.account_id, "new", NOW)) is None
@@ -205,7 +207,7 @@ def test_a_list_that_overdraws_step_by_step_is_not_kept(
     )
 
     assert outcomes[0] is None
-    assert isinstance(outcomes[1], Short | StorageFailed)
+    assert isinstance(outcomes[1], InsufficientFunds | StorageFailed)
     assert outcomes[2] is None
     assert balance(desk, ana) == Balance(10, 0)
     assert charged(desk, bruno) == {"r1": 1, "r4": 1}
@@ -266,8 +268,8 @@ def test_held_credits_are_still_owned_but_cannot_be_spent(
     assert balance(desk, ana) == Balance(10, 4)
     assert desk.check().open_operations == 1
 
-    assert engine.commit(desk, a_charge(ana, "r2", 7)) == Short(7, 6)
-    assert engine.commit(desk, a_hold(ana, "r3", 7)) == Short(7, 6)
+    assert engine.commit(desk, a_charge(ana, "r2", 7)) == InsufficientFunds(7, 6)
+    assert engine.commit(desk, a_hold(ana, "r3", 7)) == InsufficientFunds(7, 6)
     assert engine.commit(desk, a_hold(ana, "r4", 6)) is None
     assert entries(desk, ana)[1:] == [], "a hold moves no credits"
 
@@ -320,7 +322,9 @@ def test_the_answer_of_a_released_hold_is_not_recorded(
     desk.recover(NOW)
 
     assert engine.commit(desk, a_settle(ana, "r1", 3), a_finish(ana, "key", "r1")) == HoldGone()
-    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == Attempt("f", "died", None)
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == IdempotencyRecord(
+        "f", "died", None
+    )
     assert balance(desk, ana) == Balance(10, 0)
 
 
@@ -348,13 +352,13 @@ def test_a_post_paid_account_has_no_balance_to_exceed(engine: Engine, desk: Desk
 
 def test_a_ceiling_is_enforced_exactly(engine: Engine, desk: Desk) -> None:
     caio = post_paid(engine, desk, 10)
-    assert engine.commit(desk, a_charge(caio, "r1", 11)) == Short(11, 10)
+    assert engine.commit(desk, a_charge(caio, "r1", 11)) == InsufficientFunds(11, 10)
     assert engine.commit(desk, a_charge(caio, "r2", 6)) is None
     assert engine.commit(desk, a_hold(caio, "r3", 3)) is None
-    assert engine.commit(desk, a_charge(caio, "r4", 2)) == Short(2, 1)
+    assert engine.commit(desk, a_charge(caio, "r4", 2)) == InsufficientFunds(2, 1)
     assert engine.commit(desk, a_settle(caio, "r3", 1)) is None
     assert engine.commit(desk, a_charge(caio, "r5", 3)) is None
-    assert engine.commit(desk, a_charge(caio, "r6", 1)) == Short(1, 0)
+    assert engine.commit(desk, a_charge(caio, "r6", 1)) == InsufficientFunds(1, 0)
     assert account_of(desk, caio).month_credits == 10
 
 
@@ -364,14 +368,18 @@ def test_a_ceiling_is_reset_with_the_civil_month_of_brasilia(
 ) -> None:
     caio = post_paid(engine, desk, 10)
     assert engine.commit(desk, a_charge(caio, "r1", 10, at_ms=LAST_OF_JULY)) is None
-    assert engine.commit(desk, a_charge(caio, "r2", 1, at_ms=LAST_OF_JULY)) == Short(1, 0)
+    assert engine.commit(desk, a_charge(caio, "r2", 1, at_ms=LAST_OF_JULY)) == InsufficientFunds(
+        1, 0
+    )
 
     if first == "charge":
         assert engine.commit(desk, a_charge(caio, "r3", 10, at_ms=FIRST_OF_AUGUST)) is None
     else:
         assert engine.commit(desk, a_hold(caio, "r3", 10, at_ms=FIRST_OF_AUGUST)) is None
         assert engine.commit(desk, a_settle(caio, "r3", 10, at_ms=FIRST_OF_AUGUST)) is None
-    assert engine.commit(desk, a_charge(caio, "r4", 1, at_ms=FIRST_OF_AUGUST)) == Short(1, 0)
+    assert engine.commit(desk, a_charge(caio, "r4", 1, at_ms=FIRST_OF_AUGUST)) == InsufficientFunds(
+        1, 0
+    )
     assert balance(desk, caio) == Balance(-20, 0)
     assert desk.check().complaints == []
 
@@ -381,8 +389,12 @@ def test_a_month_that_is_over_does_not_come_back(engine: Engine, desk: Desk) -> 
     caio = post_paid(engine, desk, 10)
     assert engine.commit(desk, a_charge(caio, "r1", 9, at_ms=FIRST_OF_AUGUST)) is None
     assert engine.commit(desk, a_charge(caio, "r2", 1, at_ms=LAST_OF_JULY)) is None
-    assert engine.commit(desk, a_charge(caio, "r3", 1, at_ms=LAST_OF_JULY)) == Short(1, 0)
-    assert engine.commit(desk, a_charge(caio, "r4", 1, at_ms=FIRST_OF_AUGUST)) == Short(1, 0)
+    assert engine.commit(desk, a_charge(caio, "r3", 1, at_ms=LAST_OF_JULY)) == InsufficientFunds(
+        1, 0
+    )
+    assert engine.commit(desk, a_charge(caio, "r4", 1, at_ms=FIRST_OF_AUGUST)) == InsufficientFunds(
+        1, 0
+    )
 
 
 def test_a_hold_of_the_old_month_is_posted_in_the_new_one(engine: Engine, desk: Desk) -> None:
@@ -406,7 +418,7 @@ def test_a_shared_commit_across_the_turn_of_the_month(engine: Engine, desk: Desk
         [a_settle(caio, "r3", 9, at_ms=FIRST_OF_AUGUST)],
         [a_charge(caio, "r5", 1, at_ms=FIRST_OF_AUGUST)],
     )
-    assert outcomes == [None, Short(1, 0), None, Short(2, 1), None, None]
+    assert outcomes == [None, InsufficientFunds(1, 0), None, InsufficientFunds(2, 1), None, None]
 
 
 # Idempotency.
@@ -418,14 +430,18 @@ def test_a_bound_key_is_running_until_it_is_finished(
     number = ana.account_id
     assert engine.run(desk.find_attempt(number, "key", NOW)) is None
     assert engine.commit(desk, a_hold(ana, "r1"), a_bind(ana, "key", "r1")) is None
-    assert engine.run(desk.find_attempt(number, "key", NOW)) == Attempt("f", "running", None)
+    assert engine.run(desk.find_attempt(number, "key", NOW)) == IdempotencyRecord(
+        "f", "running", None
+    )
 
     body = '{"nome":"AÇÚCAR"}'.encode()
     finish = a_finish(ana, "key", "r1", body=body)
     assert engine.commit(desk, a_settle(ana, "r1", 1), finish) is None
 
-    recorded = Recorded("r1", 200, body)
-    assert engine.run(desk.find_attempt(number, "key", NOW)) == Attempt("f", "finished", recorded)
+    recorded = RecordedAnswer("r1", 200, body)
+    assert engine.run(desk.find_attempt(number, "key", NOW)) == IdempotencyRecord(
+        "f", "finished", recorded
+    )
 
 
 def test_a_running_key_has_its_beginning_and_expiry(
@@ -443,7 +459,7 @@ def test_an_available_answer_binds_and_finishes_in_one_step(
 ) -> None:
     assert engine.commit(desk, a_charge(ana, "r1"), a_finish(ana, "key", "r1")) is None
     found = engine.run(desk.find_attempt(ana.account_id, "key", NOW))
-    assert found == Attempt("f", "finished", Recorded("r1", 200, b"{}"))
+    assert found == IdempotencyRecord("f", "finished", RecordedAnswer("r1", 200, b"{}"))
 
 
 def test_a_key_belongs_to_the_first_request(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -525,7 +541,13 @@ def test_a_request_refused_for_its_credits_leaves_its_key_free(
         [a_hold(ana, "r3", 11), a_bind(ana, "key", "r3")],
         [a_charge(ana, "r4", 11), a_finish(ana, "key", "r4")],
     )
-    assert outcomes == [Short(11, 10), Short(11, 10), None, None, KeyBound()]
+    assert outcomes == [
+        InsufficientFunds(11, 10),
+        InsufficientFunds(11, 10),
+        None,
+        None,
+        KeyBound(),
+    ]
     assert balance(desk, ana) == Balance(11, 11)
 
 
@@ -544,7 +566,7 @@ def test_an_unbound_key_can_be_bound_in_the_same_commit(
         [a_hold(ana, "r4", 10), a_bind(ana, "key", "r4")],
     )
     assert outcomes == [KeyBound(), None, None, None, KeyBound()]
-    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == Attempt(
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == IdempotencyRecord(
         "f", "running", None
     )
     assert engine.commit(desk, a_settle(ana, "r3", 10), a_finish(ana, "key", "r3")) is None
@@ -557,7 +579,7 @@ def test_a_finished_key_stays_finished(engine: Engine, desk: Desk, ana: Account)
 
     assert again == KeyBound()
     found = engine.run(desk.find_attempt(ana.account_id, "key", NOW))
-    assert found == Attempt("f", "finished", Recorded("r1", 200, b"1"))
+    assert found == IdempotencyRecord("f", "finished", RecordedAnswer("r1", 200, b"1"))
     assert charged(desk, ana) == {"r1": 1}
 
 
@@ -578,7 +600,9 @@ def test_a_key_expires(engine: Engine, desk: Desk, ana: Account) -> None:
     still_bound = a_bind(ana, "key", "r2", at_ms=end - 1)
     assert engine.commit(desk, a_hold(ana, "r2"), still_bound) == KeyBound()
     assert engine.commit(desk, a_hold(ana, "r2"), a_bind(ana, "key", "r2", at_ms=end)) is None
-    assert engine.run(desk.find_attempt(number, "key", end)) == Attempt("f", "running", None)
+    assert engine.run(desk.find_attempt(number, "key", end)) == IdempotencyRecord(
+        "f", "running", None
+    )
 
 
 def test_purging_removes_expired_records_only(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -615,10 +639,10 @@ def test_the_holds_of_a_dead_process_are_released(
     assert balance(next_one, bruno) == Balance(5, 0)
     assert charged(next_one, ana) == {"r3": 1, "r4": 1}
     number = ana.account_id
-    assert engine.run(next_one.find_attempt(number, "unfinished", NOW)) == Attempt(
+    assert engine.run(next_one.find_attempt(number, "unfinished", NOW)) == IdempotencyRecord(
         "f", "died", None
     )
-    kept = Attempt("f", "finished", Recorded("r3", 200, b"{}"))
+    kept = IdempotencyRecord("f", "finished", RecordedAnswer("r3", 200, b"{}"))
     assert engine.run(next_one.find_attempt(number, "finished", NOW)) == kept
     check = next_one.check()
     assert (check.complaints, check.open_operations) == ([], 0)
@@ -675,7 +699,7 @@ def test_a_hold_made_before_the_disk_was_full_can_be_settled_after(
         engine.commit(desk, *settlement)
 
     assert balance(desk, ana) == Balance(10, 3)
-    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == Attempt(
+    assert engine.run(desk.find_attempt(ana.account_id, "key", NOW)) == IdempotencyRecord(
         "f", "running", None
     )
     assert engine.commit(desk, *settlement) is None
@@ -922,7 +946,7 @@ def test_two_desks_see_each_other_s_changes_at_once(
     engine.commit(command_line, a_top_up(ana, 5))
     assert engine.commit(desk, a_charge(ana, "r1", 15)) is None
     assert balance(command_line, ana) == Balance(0, 0)
-    assert engine.commit(command_line, a_charge(ana, "r2")) == Short(1, 0)
+    assert engine.commit(command_line, a_charge(ana, "r2")) == InsufficientFunds(1, 0)
 
 
 def test_two_desks_working_at_the_same_time_never_overdraw(engine: Engine, desk: Desk) -> None:

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from balcao.core.errors import StorageFailed
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Change
 from balcao.storage.contract import NewAccount
 from balcao.storage.disk_reserve import DiskReserve
@@ -109,7 +109,7 @@ def test_the_cache_frees_space_too(disk: Path) -> None:
     with closing(SqliteCache(disk / "cache.db", reserve=reserve)) as cache:
         cache._writing.execute("PRAGMA wal_autocheckpoint = 0")
         fill(disk, LEFT)
-        entries = [(f"company:{n:014}:", Kept(BODY, NOW, "cnpja")) for n in range(100)]
+        entries = [(f"company:{n:014}:", CacheEntry(BODY, NOW, "cnpja")) for n in range(100)]
         for entry in entries:
             cache.keep([entry])
     assert (reserve.exists, reserve.times_released) == (False, 1)

@@ -30,8 +30,8 @@ from hypothesis.stateful import (
 from balcao.core.access import Account
 from balcao.core.calendar import civil_month
 from balcao.core.errors import StorageFailed
-from balcao.core.idempotency import Attempt, Recorded
-from balcao.core.ledger import Change, HoldGone, KeepReceipt, KeyBound, Refusal, Short
+from balcao.core.idempotency import IdempotencyRecord, RecordedAnswer
+from balcao.core.ledger import Change, HoldGone, InsufficientFunds, KeepReceipt, KeyBound, Refusal
 from balcao.core.receipts import Receipt
 from balcao.storage.desk.desk import Desk
 from balcao.storage.numbers import least_number
@@ -65,7 +65,7 @@ class Facts:
     top_ups: list[int] = field(default_factory=list)
     posts: dict[str, tuple[str, int]] = field(default_factory=dict)  # request -> month, credits
     holds: dict[str, int] = field(default_factory=dict)
-    keys: dict[str, Attempt] = field(default_factory=dict)
+    keys: dict[str, IdempotencyRecord] = field(default_factory=dict)
     holders: dict[str, str] = field(default_factory=dict)  # key -> the request that took it
 
     @property
@@ -83,12 +83,12 @@ class Facts:
         return CEILING - self.held - sum(c for m, c in self.posts.values() if m == month)
 
     def finish(self, key: str, request: str) -> None:
-        self.keys[key] = Attempt("f", "finished", Recorded(request, 200, b"{}"))
+        self.keys[key] = IdempotencyRecord("f", "finished", RecordedAnswer(request, 200, b"{}"))
         self.holders[key] = request
 
-    def short_of(self, credits: int, now_ms: int) -> Short | None:
+    def shortfall(self, credits: int, now_ms: int) -> InsufficientFunds | None:
         available = self.available(now_ms)
-        return None if credits <= available else Short(credits, max(available, 0))
+        return None if credits <= available else InsufficientFunds(credits, max(available, 0))
 
 
 @dataclass
@@ -147,7 +147,7 @@ class LedgerMachine(RuleBasedStateMachine):
             changes = [
                 together(a_charge(facts.account, request, credits, at_ms=self.now_ms), trace)
             ]
-        refusal = self._key_taken(facts, key) or facts.short_of(credits, self.now_ms)
+        refusal = self._key_taken(facts, key) or facts.shortfall(credits, self.now_ms)
         if refusal is None:
             facts.posts[request] = (civil_month(self.now_ms), credits)
             self._record(receipts)
@@ -157,7 +157,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def charge_again(self, who: int, credits: int) -> Wish | None:
         facts = self.books[who]
-        if not facts.posts or facts.short_of(credits, self.now_ms) is not None:
+        if not facts.posts or facts.shortfall(credits, self.now_ms) is not None:
             return None
         request = next(iter(facts.posts))
         again = a_charge(facts.account, request, credits, at_ms=self.now_ms)
@@ -168,11 +168,11 @@ class LedgerMachine(RuleBasedStateMachine):
         changes: list[Change] = [a_hold(facts.account, request, credits, at_ms=self.now_ms)]
         if key is not None:
             changes.append(a_bind(facts.account, key, request, at_ms=self.now_ms))
-        refusal = self._key_taken(facts, key) or facts.short_of(credits, self.now_ms)
+        refusal = self._key_taken(facts, key) or facts.shortfall(credits, self.now_ms)
         if refusal is None:
             facts.holds[request] = credits
             if key is not None:
-                facts.keys[key] = Attempt("f", "running", None)
+                facts.keys[key] = IdempotencyRecord("f", "running", None)
                 facts.holders[key] = request
         return Wish(changes, refusal), request
 
@@ -235,7 +235,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(credits=st.integers(1, 60))
     def take_back(self, credits: int) -> None:
         facts = self.books[0]
-        short = facts.short_of(credits, self.now_ms)
+        short = facts.shortfall(credits, self.now_ms)
         self.send(Wish([a_top_up(facts.account, -credits, at_ms=self.now_ms)], short))
         if short is None:
             facts.top_ups.append(-credits)
@@ -360,7 +360,7 @@ class LedgerMachine(RuleBasedStateMachine):
             facts.holds.clear()
             for key, attempt in facts.keys.items():
                 if attempt.state == "running":
-                    facts.keys[key] = Attempt("f", "died", None)
+                    facts.keys[key] = IdempotencyRecord("f", "died", None)
 
     # Invariants.
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from balcao.core.access import Account, KeyDoor
-from balcao.core.certificates import CertificateGiven
+from balcao.core.access import Account, KeyRestrictions
+from balcao.core.certificates import CertificateSummary
+from balcao.core.compat_apis import compat_operation
 from balcao.core.errors import FormDone, InvalidParameter
-from balcao.core.faces import operation_of
 from balcao.core.ledger import Change
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
@@ -74,9 +74,11 @@ def test_what_a_dead_process_held_is_given_back_with_its_marks(
     ]
 
 
-@pytest.mark.parametrize("brought", [None, CertificateGiven("CND", "2027-01-01", "X", None, None)])
+@pytest.mark.parametrize(
+    "brought", [None, CertificateSummary("CND", "2027-01-01", "X", None, None)]
+)
 def test_traces_of_both_tables_have_client_and_reference(
-    engine: Engine, desk: Desk, ana: Account, brought: CertificateGiven | None
+    engine: Engine, desk: Desk, ana: Account, brought: CertificateSummary | None
 ) -> None:
     trace = a_trace(ana, "r1", key_digest="k", certificate=brought, **MARKS)
     changes = [*marked(a_charge(ana, "r1")), a_finish(ana, "k", "r1"), trace]
@@ -96,12 +98,12 @@ def test_restrictions_are_read_with_their_key(engine: Engine, desk: Desk, ana: A
         '["10.0.0.0/8","2001:db8::/32"]',
         f'["{OPERATION}"]',
     )
-    door = KeyDoor(("10.0.0.0/8", "2001:db8::/32"), (OPERATION,), True, True)
+    restrictions = KeyRestrictions(("10.0.0.0/8", "2001:db8::/32"), (OPERATION,), True, True)
     (key,) = desk.keys(ana.account_id)
-    assert key.door == door
+    assert key.restrictions == restrictions
     caller = engine.run(desk.caller(a_hash("ana"), NOW))
     assert caller is not None
-    assert caller.door == door
+    assert caller.restrictions == restrictions
 
 
 # Queries.
@@ -187,13 +189,13 @@ def test_a_change_of_restrictions_is_signed_and_in_force(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
     (key,) = desk.keys(ana.account_id)
-    assert key.door is None
-    door = KeyDoor(("10.0.0.0/8",), ("suframa",), True, True)
-    assert desk.change_restrictions(key.key_id, door, NOW, BY)
-    assert desk.keys(ana.account_id)[0].door == door
+    assert key.restrictions is None
+    restrictions = KeyRestrictions(("10.0.0.0/8",), ("suframa",), True, True)
+    assert desk.change_restrictions(key.key_id, restrictions, NOW, BY)
+    assert desk.keys(ana.account_id)[0].restrictions == restrictions
     caller = engine.run(desk.caller(a_hash("ana"), NOW))
     assert caller is not None
-    assert caller.door == door
+    assert caller.restrictions == restrictions
     assert deeds(desk, "key.change") == [
         (
             *("key.change", ana.account_id, "chave principal"),
@@ -201,38 +203,49 @@ def test_a_change_of_restrictions_is_signed_and_in_force(
             " exige cliente não → sim; administra não → sim",
         )
     ]
-    assert desk.change_restrictions(key.key_id, door, NOW, BY), "nothing to do"
+    assert desk.change_restrictions(key.key_id, restrictions, NOW, BY), "nothing to do"
     assert len(deeds(desk, "key.change")) == 1
     assert desk.change_restrictions(key.key_id, None, NOW, a_form("f1"))
-    assert desk.keys(ana.account_id)[0].door is None
+    assert desk.keys(ana.account_id)[0].restrictions is None
     with pytest.raises(FormDone):
-        desk.change_restrictions(key.key_id, door, NOW, a_form("f1"))
-    assert not desk.change_restrictions(99, door, NOW, BY)
+        desk.change_restrictions(key.key_id, restrictions, NOW, a_form("f1"))
+    assert not desk.change_restrictions(99, restrictions, NOW, BY)
 
 
 def test_a_face_key_stays_one_and_has_networks(engine: Engine, desk: Desk, ana: Account) -> None:
     """Whoever changes it (contract 16.4)."""
-    of_face = (operation_of("brasilapi"),)
-    new = NewKey(ana.account_id, "k", "p", a_hash("k"), door=KeyDoor(("10.0.0.0/8",), of_face))
+    of_face = (compat_operation("brasilapi"),)
+    new = NewKey(
+        ana.account_id,
+        "k",
+        "p",
+        a_hash("k"),
+        restrictions=KeyRestrictions(("10.0.0.0/8",), of_face),
+    )
     key = desk.create_key(new, NOW, BY)
     with pytest.raises(InvalidParameter):
-        desk.create_key(dataclasses.replace(new, hash=a_hash("l"), door=KeyDoor((), of_face)), NOW)
-    for wider in (KeyDoor(("::/0",)), KeyDoor(("::/0",), ("suframa",), True, True)):
+        desk.create_key(
+            dataclasses.replace(new, hash=a_hash("l"), restrictions=KeyRestrictions((), of_face)),
+            NOW,
+        )
+    for wider in (KeyRestrictions(("::/0",)), KeyRestrictions(("::/0",), ("suframa",), True, True)):
         assert desk.change_restrictions(key.key_id, wider, NOW, BY)
         caller = engine.run(desk.caller(a_hash("k"), NOW))
         assert caller is not None
-        assert caller.door == KeyDoor(("::/0",), of_face)
-    for opener in (None, KeyDoor(), KeyDoor((), of_face)):
+        assert caller.restrictions == KeyRestrictions(("::/0",), of_face)
+    for opener in (None, KeyRestrictions(), KeyRestrictions((), of_face)):
         with pytest.raises(InvalidParameter):
             desk.change_restrictions(key.key_id, opener, NOW, BY)
-    assert desk.keys(ana.account_id)[-1].door == KeyDoor(("::/0",), of_face)
+    assert desk.keys(ana.account_id)[-1].restrictions == KeyRestrictions(("::/0",), of_face)
     assert len(deeds(desk, "key.change")) == 1
 
 
 def test_a_key_created_with_restrictions(engine: Engine, desk: Desk, ana: Account) -> None:
-    door = KeyDoor(("2001:db8::/32",), client_required=True)
-    made = desk.create_key(NewKey(ana.account_id, "k", "p", a_hash("k"), door=door), NOW, BY)
-    assert made.door == door
+    restrictions = KeyRestrictions(("2001:db8::/32",), client_required=True)
+    made = desk.create_key(
+        NewKey(ana.account_id, "k", "p", a_hash("k"), restrictions=restrictions), NOW, BY
+    )
+    assert made.restrictions == restrictions
     ((_, _, _, said),) = [deed for deed in deeds(desk, "key.create") if deed[2] == "chave k"]
     assert said.endswith("endereços 2001:db8::/32; exige cliente sim")
 
@@ -243,11 +256,11 @@ def test_restrictions_are_in_force_in_another_process_within_a_second(
     other = engine.open()
     before = engine.run(other.caller(a_hash("ana"), NOW))
     assert before is not None
-    assert before.door is None
-    assert desk.change_restrictions(ana.account_id, KeyDoor(operations=()), NOW, BY)
+    assert before.restrictions is None
+    assert desk.change_restrictions(ana.account_id, KeyRestrictions(operations=()), NOW, BY)
     after = engine.run(other.caller(a_hash("ana"), NOW + 500))
     assert after is not None
-    assert after.door == KeyDoor(operations=())
+    assert after.restrictions == KeyRestrictions(operations=())
 
 
 def test_the_schema_accepts_only_booleans(engine: Engine, desk: Desk, ana: Account) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from balcao.core.access import Account
 from balcao.core.errors import StorageFailed
-from balcao.core.ledger import Change, Refusal, Short
+from balcao.core.ledger import Change, InsufficientFunds, Refusal
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
@@ -85,10 +85,10 @@ def test_a_request_without_credits_is_counted_and_refused(
     lists = [[a_charge(ana, "r1", 8)], [a_charge(ana, "r2", 3)], [a_charge(ana, "r3", 2)]]
     answers = paid(engine, desk, ana, *lists)
 
-    assert [outcome for _, outcome in answers] == [None, Short(3, 2), None]
+    assert [outcome for _, outcome in answers] == [None, InsufficientFunds(3, 2), None]
     assert left(answers) == [999, 998, 997]
     assert charged(desk, ana) == {"r1": 8, "r3": 2}
-    assert heard == [Short(3, 2)], "who was paid for is no refusal"
+    assert heard == [InsufficientFunds(3, 2)], "who was paid for is no refusal"
 
 
 def test_a_free_request_is_counted(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -145,7 +145,7 @@ def test_a_receipt_refused_by_a_limit_is_not_recorded(
 
 
 def test_requests_short_of_credits_are_counted(engine: Engine, desk: Desk, ana: Account) -> None:
-    assert [paid(engine, desk, ana, [a_charge(ana, "r1", 99)])[0][1]] == [Short(99, 10)]
+    assert [paid(engine, desk, ana, [a_charge(ana, "r1", 99)])[0][1]] == [InsufficientFunds(99, 10)]
     assert left(paid(engine, desk, ana, [])) == [998]
 
 
@@ -154,6 +154,6 @@ def test_a_refused_request_is_refused_again(engine: Engine, desk: Desk, ana: Acc
     paid(engine, desk, ana, [a_charge(ana, "r1")], [a_charge(ana, "r2")], limit=TWO)
     for _ in range(2):
         assert paid(engine, desk, ana, [a_charge(ana, "r3")], limit=TWO) == [(None, None)]
-    assert engine.commit(desk, a_charge(ana, "r4", 99)) == Short(99, 8)
+    assert engine.commit(desk, a_charge(ana, "r4", 99)) == InsufficientFunds(99, 8)
     assert engine.commit(desk, a_charge(ana, "r5", 2)) is None
     assert charged(desk, ana) == {"r1": 1, "r2": 1, "r5": 2}

@@ -19,8 +19,8 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.errors import PepperDiffers, StorageFailed
-from balcao.core.freshness import Kept
-from balcao.core.ledger import HoldGone, KeyBound, Short, TopUp
+from balcao.core.freshness import CacheEntry
+from balcao.core.ledger import HoldGone, InsufficientFunds, KeyBound, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.storage import statements
 from balcao.storage.contract import NewAccount, NewKey
@@ -75,7 +75,9 @@ def test_nodes_never_overdraw_an_account_together(
         async def story() -> int:
             wishes = [nodes[name].commit([a_charge(ana, f"{name}-{n}")]) for n in range(100)]
             outcomes = await asyncio.gather(*wishes)
-            assert all(outcome is None or type(outcome) is Short for outcome in outcomes)
+            assert all(
+                outcome is None or type(outcome) is InsufficientFunds for outcome in outcomes
+            )
             return outcomes.count(None)
 
         return asyncio.run(story())
@@ -300,10 +302,10 @@ def test_a_newer_answer_of_another_node_is_read_within_half_a_second() -> None:
     async def story() -> None:
         here, there = PostgresCache(address, "live"), PostgresCache(address, "live")
         sandbox = PostgresCache(address, "test")
-        here.keep([("key", Kept(b"old", 1, "serpro"))])
+        here.keep([("key", CacheEntry(b"old", 1, "serpro"))])
         await until(there, "key", b"old")
-        there.keep([("key", Kept(b"new", 2, "serpro"))])
-        here.keep([("key", Kept(b"old again", 1, "serpro"))])
+        there.keep([("key", CacheEntry(b"new", 2, "serpro"))])
+        here.keep([("key", CacheEntry(b"old again", 1, "serpro"))])
         await until(here, "key", b"new")
         assert await sandbox.read(["key"]) == {}
         for cache in (here, there, sandbox):
@@ -367,7 +369,7 @@ def test_connections_that_broke_while_idle_are_replaced(
     assert caller is not None
     engine.run(desk.spend(caller, limits, NOW))
     cache = PostgresCache(engine.address, "live")
-    cache.keep([("company:1:", Kept(b"{}", NOW, "cnpja"))])
+    cache.keep([("company:1:", CacheEntry(b"{}", NOW, "cnpja"))])
     engine.run(cache.sweep(0, 0))  # after it was written
     engine.sql(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
@@ -375,7 +377,7 @@ def test_connections_that_broke_while_idle_are_replaced(
     )
     allowed = [engine.run(desk.spend(caller, limits, NOW))[0].allowed for _ in range(2)]
     assert allowed == [True, False]
-    cache.keep([("company:2:", Kept(b"{}", NOW, "cnpja"))])
+    cache.keep([("company:2:", CacheEntry(b"{}", NOW, "cnpja"))])
     cache.close()
     assert engine.sql("SELECT count(*) FROM entry") == [(2,)]
     assert engine.commit(desk, a_charge(ana, "r1")) is None

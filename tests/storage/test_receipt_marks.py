@@ -21,7 +21,7 @@ from balcao.backup import confirming
 from balcao.backup.confirming import NotConfirmed
 from balcao.core.calendar import HOUR_MS
 from balcao.core.receipts import digest_of
-from balcao.core.standing import NUMBERS_SKIPPED, MarkVersion, StoreMark
+from balcao.core.store_mark import NUMBERS_SKIPPED, MarkVersion, StoreMark
 from balcao.service import retention
 from balcao.service.clock import system_now_ms
 from balcao.service.receipt_deletion import UNCONFIRMED_SECONDS, receipt_deletion_jobs

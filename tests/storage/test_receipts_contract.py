@@ -5,7 +5,7 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.errors import StorageFailed
-from balcao.core.ledger import Change, HoldGone, Short
+from balcao.core.ledger import Change, HoldGone, InsufficientFunds
 from balcao.core.receipts import Receipt, digest_of
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
@@ -74,7 +74,9 @@ def test_a_receipt_comes_with_its_charge(engine: Engine, desk: Desk, ana: Accoun
 
 
 def test_a_refused_list_leaves_no_receipt(engine: Engine, desk: Desk, ana: Account) -> None:
-    assert engine.commit(desk, a_keep(ana, "a"), a_charge(ana, "r1", 11)) == Short(11, 10)
+    assert engine.commit(desk, a_keep(ana, "a"), a_charge(ana, "r1", 11)) == InsufficientFunds(
+        11, 10
+    )
     assert engine.commit(desk, a_settle(ana, "gone", 1), a_keep(ana, "b")) == HoldGone()
     engine.commit(desk, a_charge(ana, "r2"))
     with pytest.raises(StorageFailed):
@@ -109,7 +111,7 @@ def test_the_same_receipt_is_recorded_once_within_one_shared_commit(
         [a_charge(bruno, "r3", 9), a_keep(None, "unpaid")],
         [a_charge(bruno, "r4"), a_keep(bruno, "bruno's")],
     )
-    assert outcomes == [None, None, Short(9, 4), None]
+    assert outcomes == [None, None, InsufficientFunds(9, 4), None]
     assert recorded(desk, "public", "unpaid", "bruno's") == ["public", "bruno's"]
     assert desk.check().complaints == []
 

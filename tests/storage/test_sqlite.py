@@ -12,7 +12,7 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.errors import PepperDiffers, StorageFailed
-from balcao.core.ledger import Change, Short, TopUp
+from balcao.core.ledger import Change, InsufficientFunds, TopUp
 from balcao.core.rate_limit import Limit
 from balcao.storage.contract import NewAccount, NewKey
 from balcao.storage.desk import (
@@ -378,7 +378,7 @@ def test_the_command_line_commits_without_a_loop(
     engine: SqliteEngine, desk: SqliteDesk, ana: Account
 ) -> None:
     assert desk.commit_now([a_top_up(ana, 5)]) is None
-    assert desk.commit_now([a_top_up(ana, -16)]) == Short(16, 15)
+    assert desk.commit_now([a_top_up(ana, -16)]) == InsufficientFunds(16, 15)
     assert balance(desk, ana) == Balance(15, 0)
 
 
@@ -402,7 +402,7 @@ def test_a_server_and_a_command_line_write_at_the_same_time(
 
     outcomes = engine.run(serve_meanwhile())
     paid = outcomes.count(None)
-    assert paid + outcomes.count(Short(1, 0)) == len(outcomes)
+    assert paid + outcomes.count(InsufficientFunds(1, 0)) == len(outcomes)
     assert len(charged(desk, ana)) == paid
     assert balance(desk, ana) == Balance(110 - paid, 0)
     assert desk.check().complaints == []

@@ -11,7 +11,7 @@ import pytest
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
 from balcao.core.errors import StorageFailed
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Refusal
 from balcao.storage.contract import NewAccount
 from balcao.storage.disk_reserve import DiskReserve
@@ -81,7 +81,7 @@ def test_the_cache_raises_the_same_error(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "cache.db"
     with closing(SqliteCache(path, SECRET)) as cache:
         with somebody_reads(path):
-            cache.keep([("rural_producer:90010000100:SP", Kept(b"{}", 1, "cnpja"))])
+            cache.keep([("rural_producer:90010000100:SP", CacheEntry(b"{}", 1, "cnpja"))])
             with pytest.raises(StorageFailed) as failed:
                 asyncio.run(cache.erase(PERSON))
             assert type(failed.value.__cause__).__name__ == "BusyError"

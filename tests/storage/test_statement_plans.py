@@ -21,7 +21,7 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Change, Touch, Unbind
 from balcao.core.rate_limit import Limit
 from balcao.storage.numbers import least_number
@@ -250,7 +250,9 @@ def test_requests(plans: Plans) -> None:
         assert len(allowed) == size
         await at_once(*(desk.find_attempt(1 + n % ACTIVE, f"k{n}", now) for n in range(size)))
         await at_once(*(cache.read([f"cnpj:{turn * 64 + n + 1}"]) for n in range(size)))
-        cache.keep([(f"cnpj:{turn * 64 + n + 1}", Kept(b"", turn, "serpro")) for n in range(size)])
+        cache.keep(
+            [(f"cnpj:{turn * 64 + n + 1}", CacheEntry(b"", turn, "serpro")) for n in range(size)]
+        )
 
         async def commit(of: Callable[[Account, str], Sequence[Change]]) -> None:
             lists = [of(*pair) for pair in zip(accounts, numbers, strict=True)]

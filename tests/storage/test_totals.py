@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, day_starts_ms
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.ledger import Change, Charge, Settle, Trace
 from balcao.storage.desk import folding
 from balcao.storage.desk.desk import Desk
@@ -81,7 +81,7 @@ def drawn(
     if kind == "person":
         trace = replace(trace, document="***", document_hash=b"h")
     elif kind == "certificate":
-        given = CertificateGiven("CND", "2027-01-01", "X", None, None)
+        given = CertificateSummary("CND", "2027-01-01", "X", None, None)
         trace = replace(trace, certificate=given)
     elif kind == "bare":  # as a search: no details were ever kept
         return [[charge]], fact._replace(user=0, uf="")

@@ -8,12 +8,12 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.data_subject import ERASED, AnswerAbout, data_subject
 from balcao.core.documents import Cpf
-from balcao.core.gist import Gist
-from balcao.core.ledger import Charge, Hold, KeepReceipt, Settle, Short, Trace
-from balcao.core.receipts import About
+from balcao.core.ledger import Charge, Hold, InsufficientFunds, KeepReceipt, Settle, Trace
+from balcao.core.receipts import ReceiptSubject
+from balcao.core.result_summary import ResultSummary
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.people import People
 from balcao.storage.people import TraceFilter
@@ -76,7 +76,7 @@ def test_answers_about_people_that_an_account_has_received(
 ) -> None:
     """An answer counts per account, operation, UF and person; a failure does not count."""
     other, failed = b"o" * 16, b"f" * 16
-    nothing = CertificateGiven("none", None, None, None, None)
+    nothing = CertificateSummary("none", None, None, None, None)
     person = {"document": "***.456.789-**", "document_hash": CPF_HASH}
     engine.commit(
         desk,
@@ -108,7 +108,7 @@ def test_answers_about_people_that_an_account_has_received(
 
 # Certificates: kept as long as their receipts, in the same lists.
 
-BROUGHT = CertificateGiven(
+BROUGHT = CertificateSummary(
     "CND", "2027-02-15", "EMPRESA ATIVA LTDA", "n1", "application/pdf", "2026-08-19"
 )
 
@@ -124,7 +124,7 @@ def a_certificate(account: Account, request: str, **other: object) -> Trace:
 def test_a_certificate_is_recorded_with_its_receipt(
     engine: Engine, desk: Desk, people: People, ana: Account, bruno: Account
 ) -> None:
-    without = CertificateGiven("none", None, None, None, None)
+    without = CertificateSummary("none", None, None, None, None)
     first, last = a_certificate(ana, "r1"), a_certificate(ana, "r4", certificate=without)
     engine.commit(desk, a_charge(ana, "r1", 2), a_receipt(ana, "n1"), first)
     engine.commit(desk, a_trace(ana, "r2"), a_trace(ana, "r3"), last, a_certificate(bruno, "r3"))
@@ -160,12 +160,12 @@ def test_a_receipt_has_its_description(engine: Engine, desk: Desk, ana: Account)
     assert desk.receipt("n1").about is None, "nobody remembers"  # type: ignore[union-attr]
     engine.commit(desk, a_certificate(ana, "r1", certificate=BROUGHT_BEFORE, uf="SP"))
     engine.commit(desk, a_certificate(ana, "r2", uf="SP"))
-    about = About("90010001000100", "SP", "CND", "2027-02-15", "EMPRESA ATIVA LTDA")
+    about = ReceiptSubject("90010001000100", "SP", "CND", "2027-02-15", "EMPRESA ATIVA LTDA")
     assert desk.receipt("n1").about == about  # type: ignore[union-attr]
     assert desk.receipt("n2") is None
 
 
-BROUGHT_BEFORE = CertificateGiven(None, None, None, "n1", "application/pdf")
+BROUGHT_BEFORE = CertificateSummary(None, None, None, "n1", "application/pdf")
 
 
 def test_certificates_are_kept_longer_and_lose_a_purged_receipt(
@@ -176,7 +176,7 @@ def test_certificates_are_kept_longer_and_lose_a_purged_receipt(
     assert numbers(people, ana) == ["r1"]
     engine.run(desk.purge_receipts(NOW + 1, 10, NOW))
     (left,) = people.traces(ana.account_id, ALWAYS, 10)
-    assert left.certificate == CertificateGiven(
+    assert left.certificate == CertificateSummary(
         "CND", "2027-02-15", "EMPRESA ATIVA LTDA", None, None, "2026-08-19"
     )
     assert purge(engine, people, NOW + 1, oldest_certificate_ms=NOW + 1) == 1
@@ -187,7 +187,7 @@ def test_an_erased_person_leaves_no_way_to_the_receipt(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     person = data_subject(b"s" * 32, Cpf.parse("900.100.001-00"))
-    brought = CertificateGiven("CND", "2027-02-15", None, "n1", "application/pdf")
+    brought = CertificateSummary("CND", "2027-02-15", None, "n1", "application/pdf")
     mine: dict[str, Any] = {"document": "***100001**", "document_hash": person.document_hash}
     engine.commit(desk, a_receipt(ana, "n1", document_hash=person.document_hash))
     engine.commit(desk, a_certificate(ana, "r1", certificate=brought, key_digest="d", **mine))
@@ -203,7 +203,7 @@ def test_an_erased_person_leaves_no_way_to_the_receipt(
     engine.commit(desk, a_receipt(ana, "n1"))
     erased = people.trace(ana.account_id, "r1")
     assert erased is not None
-    assert erased.certificate == CertificateGiven("CND", "2027-02-15", None, None, None)
+    assert erased.certificate == CertificateSummary("CND", "2027-02-15", None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,9 @@ def test_a_recorded_trace_is_skipped(
 def test_a_refused_list_leaves_no_trace(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
-    assert engine.commit(desk, a_charge(ana, "r1", 11), a_trace(ana, "r1")) == Short(11, 10)
+    assert engine.commit(desk, a_charge(ana, "r1", 11), a_trace(ana, "r1")) == InsufficientFunds(
+        11, 10
+    )
     assert numbers(people, ana) == []
 
 
@@ -343,11 +345,18 @@ def test_requests_are_found_by_their_result(
     desk, (ana, bruno), shop = engine.open(), accounts, {"document": SHOP}
     engine.commit(
         desk,
-        a_trace(ana, "a", gist=Gist("Padaria do Ze", "ATIVA"), origin="online", source="x", **shop),
+        a_trace(
+            ana,
+            "a",
+            result_summary=ResultSummary("Padaria do Ze", "ATIVA"),
+            origin="online",
+            source="x",
+            **shop,
+        ),
         a_trace(ana, "b", **shop),
         a_certificate(ana, "c"),
-        a_trace(ana, "d", gist=Gist(None, "ativas:3"), uf="SP", document=FARM),
-        a_trace(bruno, "x", gist=Gist("Fazenda", "ATIVA"), document=FARM),
+        a_trace(ana, "d", result_summary=ResultSummary(None, "ativas:3"), uf="SP", document=FARM),
+        a_trace(bruno, "x", result_summary=ResultSummary("Fazenda", "ATIVA"), document=FARM),
     )
     engine.commit(desk, a_charge(ana, "e"), a_trace(ana, "e", **shop))
     given: dict[str, object] = {"from_ms": 0, "to_ms": NOW * 2, **wanted}
@@ -359,12 +368,16 @@ def test_a_result_is_read_as_it_was_written(
     engine: Engine, desk: Desk, people: People, ana: Account
 ) -> None:
     told = [
-        a_trace(ana, "r1", gist=Gist("ACME", "ATIVA")),
-        a_trace(ana, "r2", gist=Gist("A", None)),
+        a_trace(ana, "r1", result_summary=ResultSummary("ACME", "ATIVA")),
+        a_trace(ana, "r2", result_summary=ResultSummary("A", None)),
     ]
     engine.commit(desk, *told)
     # Not as a charged lookup, which does not store the result.
-    engine.commit(desk, a_charge(ana, "r3"), kept := a_trace(ana, "r3", gist=Gist(None, "nenhuma")))
+    engine.commit(
+        desk,
+        a_charge(ana, "r3"),
+        kept := a_trace(ana, "r3", result_summary=ResultSummary(None, "nenhuma")),
+    )
     assert people.traces(ana.account_id, ALWAYS, 10) == [kept, *reversed(told)]
     assert people.trace(ana.account_id, "r3") == kept
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from balcao.core.access import Account, Plan
 from balcao.core.calendar import BRASILIA, to_ms
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Bind, Charge, Finish, Hold, KeepReceipt, Settle, TopUp
 from balcao.core.receipts import digest_of
 from balcao.storage.contract import LedgerEntry, NewAccount, NewKey
@@ -80,7 +80,7 @@ def a_bind(
 def a_finish(
     account: Account, key: str, request: str, *, body: bytes = b"{}", at_ms: int = NOW
 ) -> Finish:
-    recorded = Recorded(request, 200, body)
+    recorded = RecordedAnswer(request, 200, body)
     return Finish(account.account_id, key, "f", recorded, at_ms, at_ms + KEPT_MS)
 
 

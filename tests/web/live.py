@@ -163,17 +163,19 @@ def with_a_past(live: Live, account: str = "pre-pago", days: int = 60) -> None:
     chance = random.Random(20261121)
     now = system_now_ms()
     with closing(SqliteDesk(live.home.desk)) as desk:
-        purse = next(each for each in desk.accounts() if each.name == account)
-        _, erp = issue_key(desk, live.home, purse, "ERP matriz", now - days * _DAY_MS)
-        _, shop = issue_key(desk, live.home, purse, "Loja virtual", now - days * _DAY_MS)
+        balance = next(each for each in desk.accounts() if each.name == account)
+        _, erp = issue_key(desk, live.home, balance, "ERP matriz", now - days * _DAY_MS)
+        _, shop = issue_key(desk, live.home, balance, "Loja virtual", now - days * _DAY_MS)
         first = now - days * _DAY_MS
-        desk.commit_now([TopUp(purse.account_id, 5_000, "pedido 2026-118", first)])
+        desk.commit_now([TopUp(balance.account_id, 5_000, "pedido 2026-118", first)])
         changes: list[Change] = []
         for day in range(days):
             weekend = day % 7 in (5, 6)
             for _ in range(chance.randint(1, 4) if weekend else chance.randint(6, 22)):
                 at = first + day * _DAY_MS + chance.randint(9, 19) * 3_600_000
-                changes += _request(chance, purse.account_id, chance.choice((erp, shop)).key_id, at)
+                changes += _request(
+                    chance, balance.account_id, chance.choice((erp, shop)).key_id, at
+                )
         for start in range(0, len(changes), 500):
             desk.commit_now(changes[start : start + 500])
 

@@ -627,8 +627,8 @@ def test_a_month_is_one_sheet_of_paper(live: Live, context: BrowserContext, tmp_
     last = today.replace(day=1) - timedelta(days=1)
     at_ms = day_starts_ms(last)
     with closing(SqliteDesk(live.home.desk)) as desk:
-        purse = next(each for each in desk.accounts() if each.name == "pre-pago")
-        number = purse.account_id
+        balance = next(each for each in desk.accounts() if each.name == "pre-pago")
+        number = balance.account_id
         for order in range(9):
             assert desk.commit_now([TopUp(number, 90, f"pedido 2026-{order}", at_ms)]) is None
         for n, (rule, operation) in enumerate(

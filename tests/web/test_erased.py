@@ -24,7 +24,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
         assert all("/resultado/" in location for location in results.values()), results
 
         desk, parts = house.desk, house.front.parts
-        person = data_subject(parts.numbering.pepper, Cpf.parse(FARMER))
+        person = data_subject(parts.receipt_numbers.pepper, Cpf.parse(FARMER))
         held, _ = house.run(desk.data_subjects.erase(person, parts.now_ms()))
         assert len(held.requests) == len(held.answers) == 2
 
@@ -64,7 +64,7 @@ def test_the_button_of_an_outdated_page_shows_no_erased_answer(tmp_path: Path) -
         assert brought != first
 
         desk, parts = house.desk, house.front.parts
-        person = data_subject(parts.numbering.pepper, Cpf.parse(FARMER))
+        person = data_subject(parts.receipt_numbers.pepper, Cpf.parse(FARMER))
         house.run(desk.data_subjects.erase(person, parts.now_ms()))
         money = house.money()
         assert browser.post(RURAL, button).location == brought

@@ -308,7 +308,7 @@ def test_an_address_that_cannot_be_ours_is_refused_at_start(text: str) -> None:
 def test_the_address_that_limits_sign_ins(
     peer: str, forwarded: list[str], settings: dict[str, Any], address: str
 ) -> None:
-    assert Settings(**settings).whereabouts.address_of(peer, forwarded) == address
+    assert Settings(**settings).proxies.client_address(peer, forwarded) == address
 
 
 def test_pages_return_only_to_our_own_addresses(browser: Browser) -> None:

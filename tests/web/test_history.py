@@ -11,7 +11,7 @@ import pytest
 
 from balcao.core.calendar import civil_day
 from balcao.core.data_subject import document_hash
-from balcao.core.gist import Gist
+from balcao.core.result_summary import ResultSummary
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.history import files
 from balcao.web.pages.history.requests import Names
@@ -62,7 +62,7 @@ def many(house: Service) -> tuple[Client, dict[str, str], int]:
     person = signed_in(house, who, "consultant").user
     assert person is not None
     now = system_now_ms()
-    secret = house.front.parts.numbering.pepper
+    secret = house.front.parts.receipt_numbers.pepper
     kinds: dict[str, dict[str, Any]] = {
         "usual": {},
         "cached": {"origin": "cache"},
@@ -70,7 +70,11 @@ def many(house: Service) -> tuple[Client, dict[str, str], int]:
         "other company": {"document": OTHER},
         "federal": {"operation": "certidao-negativa-de-debitos-federal", "uf": None},
         "by a person": {"key_id": None, "user_id": person.user_id},
-        "named": {"gist": Gist("PADARIA SAO JOAO LTDA", "ativas:3"), "document": SHOP, "uf": "RJ"},
+        "named": {
+            "result_summary": ResultSummary("PADARIA SAO JOAO LTDA", "ativas:3"),
+            "document": SHOP,
+            "uf": "RJ",
+        },
         "nameless": {"document": SHOP, "source": "snapshot", "operation": "suframa"},
         "of a person": {
             "operation": "produtor-rural",
@@ -264,7 +268,7 @@ def test_a_number_leads_to_its_page(house: Service, many: Any) -> None:
 
 def test_pages_of_fifty(house: Service) -> None:
     who = house.account("longa")
-    now, secret = system_now_ms(), house.front.parts.numbering.pepper
+    now, secret = system_now_ms(), house.front.parts.receipt_numbers.pepper
     hashed = document_hash(secret, CPF)
     numbers = [
         note(house, who, now - 1000 * at, document="***100001**", document_hash=hashed)

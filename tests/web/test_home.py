@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from balcao.core.calendar import civil_day
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.ledger import Hold, Settle
 from balcao.core.people import Signature
@@ -136,7 +136,7 @@ def test_certificates_that_expire_within_a_week(house: Service) -> None:
             request_id=f"0197-{n}", account_id=who.account_id, key_id=who.key_id, credits=0,
             operation="certidao-negativa-de-debitos-federal", document=document, uf=None,
             opened_ms=now, settled_ms=now, rule="cached",
-            certificate=CertificateGiven("CND", until, f"EMPRESA {n}", None, None),
+            certificate=CertificateSummary("CND", until, f"EMPRESA {n}", None, None),
         )  # fmt: skip
         assert house.desk.commit_now([trace]) is None
     page = signed_in(house, who).get("/app")
@@ -174,4 +174,4 @@ def test_a_suspended_account_is_notified(house: Service) -> None:
     answer = own.get("/app")
     assert answer.status == 200
     assert "Conta suspensa desde" in answer.words
-    assert house.purse(who).balance_credits == CREDITS
+    assert house.balance(who).balance_credits == CREDITS

@@ -7,9 +7,9 @@ import shlex
 import pytest
 
 from balcao.accounts.keys import issue_key
-from balcao.core.access import KeyDoor, is_well_formed
+from balcao.core.access import KeyRestrictions, is_well_formed
 from balcao.core.calendar import civil_day, day_starts_ms
-from balcao.core.faces import operation_of
+from balcao.core.compat_apis import compat_operation
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.keys.pages import IN_FORCE_MAX
@@ -123,7 +123,7 @@ def test_invalid_fields(
 
 def test_at_most_fifty_keys_are_in_force(house: Service, who: Client) -> None:
     desk, home = house.desk, Home(house.settings.home)
-    account, now = house.purse(who), system_now_ms()
+    account, now = house.balance(who), system_now_ms()
     for number in range(IN_FORCE_MAX - 2):
         issue_key(desk, home, account, f"chave {number}", now)
     issue_key(desk, home, account, "vencida", now - 9, expires_ms=now - 1)  # not counted
@@ -192,7 +192,9 @@ def test_a_key_with_restrictions(house: Service, who: Client) -> None:
     )
     assert response.status == 201
     key = house.desk.keys(who.account_id)[-1]
-    assert key.door == KeyDoor(("203.0.113.0/24", "2001:db8::1/128"), ("suframa",), True, True)
+    assert key.restrictions == KeyRestrictions(
+        ("203.0.113.0/24", "2001:db8::1/128"), ("suframa",), True, True
+    )
     words = browser.get(PATH).words
     assert "de 203.0.113.0/24 e 2001:db8::1/128" in words
     assert "só Suframa" in words
@@ -216,7 +218,7 @@ def test_restrictions_are_changed_and_shown(house: Service, who: Client) -> None
     again = browser.post(path, fields)
     assert again.headers["location"] == f"{PATH}?feito=ja"
     assert browser.post(path, {"form_id": page.field("form_id")}).status == 303
-    assert house.desk.keys(who.account_id)[0].door is None
+    assert house.desk.keys(who.account_id)[0].restrictions is None
     deeds = house.desk.people.audit(9, action="key.change")
     assert [(each.channel, each.target) for each in deeds] == [("web", "chave teste")] * 2
 
@@ -242,7 +244,7 @@ def test_invalid_restrictions(house: Service, who: Client, ips: str, complaint: 
         assert box.text.strip() == ips, "what was typed stands there"
         assert answer.tree.xpath("//input[@checked]/@name") == ["op_suframa", "cliente_obrigatorio"]
     assert made.tree.xpath("//details[@open]//textarea"), "what is wrong is seen"
-    assert house.desk.keys(who.account_id)[0].door is None
+    assert house.desk.keys(who.account_id)[0].restrictions is None
 
 
 def test_a_revoked_key_cannot_be_changed(house: Service, who: Client) -> None:
@@ -252,14 +254,16 @@ def test_a_revoked_key_cannot_be_changed(house: Service, who: Client) -> None:
     assert house.desk.revoke_key(who.key_id, 1)
     assert "não há o que mudar" in browser.get(path).words
     assert browser.post(path, {"form_id": form_id, "administra": "1"}).status == 422
-    assert house.desk.keys(who.account_id)[0].door is None
+    assert house.desk.keys(who.account_id)[0].restrictions is None
 
 
 def test_a_compatible_api_s_key_allows_only_network_changes(house: Service, who: Client) -> None:
     """Contract 16.4."""
     desk, home = house.desk, Home(house.settings.home)
-    door = KeyDoor(("10.0.0.0/8",), (operation_of("receitaws"),))
-    _, key = issue_key(desk, home, desk.account(who.account_id), "face", 1, door=door)
+    restrictions = KeyRestrictions(("10.0.0.0/8",), (compat_operation("receitaws"),))
+    _, key = issue_key(
+        desk, home, desk.account(who.account_id), "face", 1, restrictions=restrictions
+    )
     browser = signed_in(house, who)
     path = f"{PATH}/{key.key_id}/regras"
     assert "só a face ReceitaWS" in browser.get(PATH).words
@@ -271,4 +275,6 @@ def test_a_compatible_api_s_key_allows_only_network_changes(house: Service, who:
     assert "deixe ao menos um" in open_to_all.words
     fields = {"ips": "10.0.0.7", "op_sintegra": "1", "administra": "1"}
     assert browser.post(path, {"form_id": page.field("form_id"), **fields}).status == 303
-    assert desk.keys(who.account_id)[-1].door == KeyDoor(("10.0.0.7/32",), door.operations)
+    assert desk.keys(who.account_id)[-1].restrictions == KeyRestrictions(
+        ("10.0.0.7/32",), restrictions.operations
+    )

@@ -147,7 +147,7 @@ def test_another_account_s_manager_removes_nothing(operator: Browser, who: Clien
     other = opened_account(operator, "outra")
     give(operator, other.account_id)
     take(signed_in(operator.house, who), who.account_id, who_is(operator), "/app")
-    assert len(operator.house.desk.seats.within(other.account_id)) == 1
+    assert len(operator.house.desk.memberships.within(other.account_id)) == 1
 
 
 def test_only_operators_have_memberships(operator: Browser, who: Client) -> None:
@@ -156,7 +156,7 @@ def test_only_operators_have_memberships(operator: Browser, who: Client) -> None
     for user_id in (user.user_id, 4711):
         assert give(operator, who.account_id, user_id=user_id).status == 422
     assert give(operator, who.account_id, "operator").status == 422
-    assert operator.house.desk.seats.within(who.account_id) == []
+    assert operator.house.desk.memberships.within(who.account_id) == []
 
 
 def test_an_operator_s_e_mail_suggests_a_membership(operator: Browser, who: Client) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import pytest
 
-from balcao.core.gist import Gist, gist_of
+from balcao.core.result_summary import ResultSummary, summary_of
 from balcao.operations import OPERATIONS
 from balcao.web.kit.words import vocabulary
 from balcao.web.kit.words.vocabulary import Word, outcome_of
@@ -16,58 +16,58 @@ CLOSED = {"ativa": False}
 
 
 @pytest.mark.parametrize(
-    ("subject", "body", "gist", "word"),
+    ("subject", "body", "result_summary", "word"),
     [
         (
             "company",
             {"response": {"nome_empresarial": "ACME LTDA", "situacao_cadastral": "BAIXADA"}},
-            Gist("ACME LTDA", "BAIXADA"),
+            ResultSummary("ACME LTDA", "BAIXADA"),
             Word("Baixada", "bad"),
         ),
-        ("company", {"response": {}}, Gist(None, None), Word("Respondida", "good")),
+        ("company", {"response": {}}, ResultSummary(None, None), Word("Respondida", "good")),
         (
             "state_registration",
             {"razao_social": "ACME", "inscricoes_estaduais": [ACTIVE, CLOSED]},
-            Gist("ACME", "ativa"),
+            ResultSummary("ACME", "ativa"),
             Word("1 inscrição ativa", "good"),
         ),
         (
             "state_registration",
             {"inscricoes_estaduais": [ACTIVE, ACTIVE, ACTIVE]},
-            Gist(None, "ativas:3"),
+            ResultSummary(None, "ativas:3"),
             Word("3 inscrições ativas", "good"),
         ),
         (
             "state_registration",
             {"inscricoes_estaduais": [CLOSED]},
-            Gist(None, "inativa"),
+            ResultSummary(None, "inativa"),
             Word("Nenhuma inscrição ativa", "warn"),
         ),
         (
             "state_registration",
             {"inscricoes_estaduais": []},
-            Gist(None, "nenhuma"),
+            ResultSummary(None, "nenhuma"),
             Word("Sem inscrição", "info"),
         ),
         (
             "suframa",
             {"nome": "ZONA", "status": {"codigo": 3, "descricao": "BLOQUEADA"}},
-            Gist("ZONA", "3:BLOQUEADA"),
+            ResultSummary("ZONA", "3:BLOQUEADA"),
             Word("Bloqueada", "bad"),
         ),
     ],
 )
 def test_the_summary_of_an_answer(
-    subject: str, body: Mapping[str, object], gist: Gist, word: Word
+    subject: str, body: Mapping[str, object], result_summary: ResultSummary, word: Word
 ) -> None:
     operation = OPERATIONS[subject]
-    assert operation.gist(msgspec.json.encode(body)) == gist
-    assert outcome_of(a_trace(operation=operation.path, gist=gist)) == word
+    assert operation.result_summary(msgspec.json.encode(body)) == result_summary
+    assert outcome_of(a_trace(operation=operation.path, result_summary=result_summary)) == word
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"response":1,"nome":2}'])
 def test_unreadable_answers_have_no_summary(body: bytes) -> None:
-    assert [each.gist(body) for each in OPERATIONS.values()] == [None] * len(OPERATIONS)
+    assert [each.result_summary(body) for each in OPERATIONS.values()] == [None] * len(OPERATIONS)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +81,13 @@ def test_unreadable_answers_have_no_summary(body: bytes) -> None:
     ],
 )
 def test_names_are_short_and_without_a_cpf(name: str | None, kept: str | None) -> None:
-    assert gist_of(name, None).name == kept
+    assert summary_of(name, None).name == kept
 
 
 def test_every_result_filter_matches_recorded_results() -> None:
-    remembered = {code for each in OPERATIONS.values() for code in (*each.gists, *each.verdicts)}
+    remembered = {
+        code for each in OPERATIONS.values() for code in (*each.result_labels, *each.verdicts)
+    }
     wanted: Sequence[str] = [code for _, codes in vocabulary.RESULTS.values() for code in codes]
     assert set(wanted) <= remembered
     assert len(wanted) == len(set(wanted)), "a result is found by one word"

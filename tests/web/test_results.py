@@ -115,7 +115,7 @@ def test_federal_facts() -> None:
     )
     assert "Prorrogada até" not in facts
     assert (view.receipt_id, view.receipt_kind) == ("abc-1", "PDF")
-    assert [each.needs_birth for each in view.again] == [False, False]
+    assert [each.needs_birth for each in view.repeat_forms] == [False, False]
     longer = FEDERAL | {"extended_validity": "2027-01-20", "effective_validity": "2027-01-20"}
     facts = dict(seen("federal_certificate", longer, TRACE, ASKED_MS).facts)
     assert (facts["Válida até"], facts["Validade original"]) == ("20/01/2027", "17/12/2026")

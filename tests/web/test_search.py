@@ -160,7 +160,7 @@ def test_searches_are_erased_with_the_person(
     assert browser.get(found).field("q") == asked["q"]
 
     desk, parts = house.desk, house.front.parts
-    person = data_subject(parts.numbering.pepper, Cpf.parse("90010000100"))
+    person = data_subject(parts.receipt_numbers.pepper, Cpf.parse("90010000100"))
     house.run(desk.data_subjects.erase(person, parts.now_ms()))
 
     assert browser.get(found).status == 404

@@ -66,7 +66,7 @@ def used(house: Service) -> Client:
     desk.commit_now([TopUp(who.account_id, 1_000, "antes", now - 100 * DAY_MS)])
     desk.commit_now([TopUp(who.account_id, 50, "depois", now - 4 * DAY_MS)])
     home = Home(house.settings.home)
-    _, odd = issue_key(desk, home, house.purse(who), FORMULA, now)
+    _, odd = issue_key(desk, home, house.balance(who), FORMULA, now)
     charge(house, who, 90, 7)
     charge(house, who, 5, 3)
     charge(house, who, 5, 2, "cnpj-receita-federal", origin="cache", key_id=None)
@@ -117,7 +117,7 @@ def test_the_proof_goes_from_balance_to_balance(house: Service, used: Client) ->
     assert "−10" in slip
     assert "1.033" in slip
     assert "Confere com o livro-razão" in slip
-    assert house.purse(used).balance_credits == 1033
+    assert house.balance(used).balance_credits == 1033
 
 
 def test_a_period_that_is_over_is_proven_too(house: Service, used: Client) -> None:

@@ -29,7 +29,7 @@ def busy(house: Service) -> Client:
     who = house.account("movimentada", credits=0)
     desk, now = house.desk, system_now_ms()
     desk.commit_now([TopUp(who.account_id, 5_000, "pedido 1", now - 9 * DAY_MS)])
-    account, chance = house.purse(who), random.Random(50)
+    account, chance = house.balance(who), random.Random(50)
     for n in range(80):
         lists, _ = drawn(chance, account, n, now - chance.randrange(8 * DAY_MS))
         for changes in lists:

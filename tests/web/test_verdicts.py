@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from balcao.batches.receipts_zip import ReceiptOfRow, _indexed
-from balcao.core.certificates import CertificateGiven, Verdict
-from balcao.core.receipts import About, Receipt
+from balcao.core.certificates import CertificateSummary, Verdict
+from balcao.core.receipts import Receipt, ReceiptSubject
 from balcao.operations import OPERATIONS
 from balcao.storage.batches import StoredRow
 from balcao.web.kit.words.vocabulary import outcome_of
@@ -37,13 +37,13 @@ def test_words_of_a_verdict(subject: str, verdict: Verdict, body: dict[str, Any]
     """Lists use the recorded summary, spreadsheets the answer."""
     operation = OPERATIONS[subject]
     trace = a_trace(
-        operation=operation.path, certificate=CertificateGiven(verdict, None, None, None, None)
+        operation=operation.path, certificate=CertificateSummary(verdict, None, None, None, None)
     )
-    (of_sheet,) = [each.of for each in operation.in_sheets.facts if each.name == "certidao"]
+    (of_sheet,) = [each.of for each in operation.sheet_columns.facts if each.name == "certidao"]
     words = outcome_of(trace).text
     assert of_sheet(body) == words
 
-    about = About("90010001000100", None, verdict, None, None)
+    about = ReceiptSubject("90010001000100", None, verdict, None, None)
     receipt = Receipt("n", 1, "d" * 64, "application/pdf", 9, about)
     row = ReceiptOfRow(operation, StoredRow(2, "concluida"), receipt, ())
     assert words in _indexed(row, "x.pdf") or verdict == "none"

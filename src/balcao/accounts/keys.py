@@ -1,8 +1,8 @@
 """Issue API keys: generated here, shown once by the caller, stored as a hash."""
 
-from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyDoor, key_hash, new_key
-from balcao.core.marks import refuse_cpf
+from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyRestrictions, key_hash, new_key
 from balcao.core.people import AT_THE_TERMINAL, Signature
+from balcao.core.request_tags import reject_cpf
 from balcao.home import Home
 from balcao.storage.contract import NewKey
 from balcao.storage.desk.desk import Desk
@@ -18,14 +18,14 @@ def issue_key(
     expires_ms: int | None = None,
     per_minute: int | None = None,
     per_day: int | None = None,
-    door: KeyDoor | None = None,
+    restrictions: KeyRestrictions | None = None,
     signed: Signature = AT_THE_TERMINAL,
 ) -> tuple[str, Key]:
     """Issue a key. Returns its text, which is not stored, and its record.
 
-    Raises `MarkWithCpf`, `FormDone`, `StorageFailed`.
+    Raises `TagWithCpf`, `FormDone`, `StorageFailed`.
     """
-    refuse_cpf(name, "nome")
+    reject_cpf(name, "nome")
     key = new_key(account.mode)
     kept = desk.create_key(
         NewKey(
@@ -36,7 +36,7 @@ def issue_key(
             expires_ms,
             per_minute,
             per_day,
-            door,
+            restrictions,
         ),
         now_ms,
         signed,

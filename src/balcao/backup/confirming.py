@@ -6,7 +6,7 @@ ADR 0074. Until then a service on restored data deletes nothing from the store o
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from balcao.core.standing import Standing, StoreMark, least_numbers, may_delete, standing_of
+from balcao.core.store_mark import Standing, StoreMark, compare_marks, least_numbers, may_delete
 from balcao.settings import Settings
 from balcao.storage.blobs import StoredBlobs, open_blobs
 from balcao.storage.desk.desk import Desk
@@ -71,7 +71,7 @@ async def confirm(desk: Desk, settings: Settings, code: str, now_ms: int) -> boo
 async def _check(desk: Desk, blobs: StoredBlobs, where: str) -> Unconfirmed:
     in_store, _ = await blobs.read_mark()
     known = await desk.receipt_marks.all()
-    standing = standing_of(in_store, known)
+    standing = compare_marks(in_store, known)
     named = in_store.mark if in_store is not None else known[-1].mark if known else ""
     return Unconfirmed(
         standing,

@@ -13,10 +13,10 @@ import msgspec
 from balcao.batches.columns import Choice
 from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.core.access import Caller
-from balcao.core.batches import AskedLine, BatchQuote, quote_digest
-from balcao.core.budgets import Happening, instant
+from balcao.core.batches import BatchQuote, SourceDemand, quote_digest
+from balcao.core.budgets import AccountEvent, iso_instant
 from balcao.core.calendar import HOUR_MS
-from balcao.core.marks import mark_flaw
+from balcao.core.request_tags import tag_problem
 from balcao.lookup.context import Parts
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
@@ -73,7 +73,7 @@ class FileSummary(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]  # for people: which column is what
     letters: Mapping[str, int | None]  # by role: its column; None: it has none
     rows_digest: str = ""
-    asked: tuple[AskedLine, ...] = ()  # sources that may be called, in order
+    asked: tuple[SourceDemand, ...] = ()  # sources that may be called, in order
 
     @property
     def stored(self) -> str:
@@ -128,7 +128,7 @@ class BatchContext:
         at_ms = self.now_ms()
         body = {"lote": batch.batch_id, "operacao": batch.operation, **more}
         text = msgspec.json.encode(body).decode()
-        happening = Happening(batch.account_id, kind, at_ms, text)
+        happening = AccountEvent(batch.account_id, kind, at_ms, text)
         return lambda connection: write_event(connection, happening)
 
     def digest(self, batch: StoredBatch, rows_digest: str) -> str:
@@ -159,10 +159,10 @@ def quote_fields(quote: BatchQuote) -> Mapping[str, object]:
         "creditos_min": quote.least,
         "creditos_max": quote.greatest,
         "validas": quote.valid,
-        "valida_ate": instant(quote.until_ms),
+        "valida_ate": iso_instant(quote.until_ms),
     }
 
 
 def row_tag(ref: str | None) -> str | None:
     """Return a row's `ref` if it is valid as a request's tag (contract 11.1), else None."""
-    return ref if ref and mark_flaw(ref) is None else None
+    return ref if ref and tag_problem(ref) is None else None

@@ -28,9 +28,9 @@ from balcao.core.errors import (
     InvalidUf,
     UfRequired,
 )
-from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
+from balcao.core.request_tags import TAG_CHARACTERS, tag_problem
 from balcao.core.writing import counted
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, Parameters
@@ -323,7 +323,7 @@ class ColumnMap:
         text = _cell(cells, column.index) if column else ""
         if not text:
             return None
-        flaw = mark_flaw(text)
+        flaw = tag_problem(text)
         if flaw is None:
             return text
         if role not in self._explicit:
@@ -331,7 +331,7 @@ class ColumnMap:
         if flaw == "cpf":
             raise _RowError(role, "marca_com_cpf", "não pode ser um CPF: use um código seu.")
         code = "cliente_invalido" if role == "cliente" else f"{role}_invalida"
-        raise _RowError(role, code, f"aceita até 64 {FORM_TOLD}")
+        raise _RowError(role, code, f"aceita até 64 {TAG_CHARACTERS}")
 
 
 def map_columns(
@@ -382,7 +382,7 @@ def map_columns(
     for index, name in enumerate(header):
         meaning = roles_of.get(index)
         fact = None if meaning in parameters else names.FACTS.get(names.plain(name))
-        if fact in compared or fact not in operation.in_sheets.official:
+        if fact in compared or fact not in operation.sheet_columns.official:
             fact = None
         if fact is not None:
             compared.add(fact)

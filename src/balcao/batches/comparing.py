@@ -92,7 +92,7 @@ def compare(
 def _compared(
     operation: Operation, fact: str, text: str, body: Mapping[str, Any] | None
 ) -> Comparison:
-    of = operation.in_sheets.official.get(fact)
+    of = operation.sheet_columns.official.get(fact)
     values = of(body) if of is not None and body is not None else None
     if values is None:
         return Comparison(fact, "nao_verificado", "")

@@ -25,8 +25,14 @@ from balcao.batches.tables.contract import MEDIA_TYPES
 from balcao.batches.validating import BatchValidator, columns_of
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.batches import OVER, BatchState, RowState, expected_credits, expected_seconds
-from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, usual_name
+from balcao.core.batches import (
+    FINISHED_STATES,
+    BatchState,
+    RowState,
+    expected_credits,
+    expected_seconds,
+)
+from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, default_name
 from balcao.core.calendar import civil_month
 from balcao.core.errors import (
     BatchErased,
@@ -38,8 +44,8 @@ from balcao.core.errors import (
     UnsupportedMediaType,
 )
 from balcao.core.ledger import Enqueue, available_credits
-from balcao.core.marks import refuse_cpf
 from balcao.core.people import Action, Signature
+from balcao.core.request_tags import reject_cpf
 from balcao.lookup.admit import check_access
 from balcao.lookup.source_status import QuotedSource, StatusReader, quoted_sources, source_lines
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
@@ -119,7 +125,7 @@ class BatchDesk:
         """Store a file as a new batch. A repeated Idempotency-Key returns the existing batch.
 
         Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, `MarkWithCpf`, the errors of `FileAdmission.upload`, and those of
+        `IdempotencyKeyReused`, `TagWithCpf`, the errors of `FileAdmission.upload`, and those of
         the operation for accounts and parameters.
         """
         operation = self.context.operation(upload.operation)
@@ -130,7 +136,7 @@ class BatchDesk:
             raise UnsupportedMediaType
         if len(upload.name) > NAME_CHARACTERS_MAX:
             raise InvalidParameter(f"O parâmetro nome tem no máximo {NAME_CHARACTERS_MAX} letras.")
-        refuse_cpf(upload.name, "nome")
+        reject_cpf(upload.name, "nome")
         common = {
             name: value
             for name, value in upload.parameters
@@ -406,7 +412,7 @@ class BatchDesk:
         `FileAdmission.upload`.
         """
         batch = await self._with_data(caller.account_id, batch_id)
-        if batch.state not in OVER:
+        if batch.state not in FINISHED_STATES:
             raise BatchStateRefused(batch.state)
         if not batch.rows("falha"):
             raise InvalidParameter("Este lote não tem linhas com falha para repetir.")
@@ -486,7 +492,7 @@ class BatchDesk:
             batch.account_id,
             self.context.new_id(),
             # Not the batch's name, which is erased with its data: it may be a person's name.
-            usual_name("lote", batch.batch_id),
+            default_name("lote", batch.batch_id),
             "lote",
             batch.batch_id,
             "uma_vez",

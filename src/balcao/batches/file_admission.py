@@ -20,19 +20,19 @@ from balcao.core.errors import (
     FileSpaceUsed,
     FileUnreadable,
     NoFileSpace,
-    OpenBatchesCrowded,
     RequestTooLarge,
-    UnreadFilesCrowded,
+    TooManyOpenBatches,
+    TooManyUnreadFiles,
 )
 from balcao.core.file_limits import (
     FileLimits,
     FilesKept,
     SharedLimits,
     UploadLimit,
-    given_back,
+    exceeded_byte_limit,
+    exceeded_count_limit,
+    files_to_drop,
     is_disk_short,
-    limit_of_bytes,
-    limit_of_count,
 )
 from balcao.storage.desk.batch_files import StorageUse
 from balcao.storage.desk.desk import Desk
@@ -102,14 +102,17 @@ class FileAdmission:
         """Admit a file before any of it is read.
 
         `announced_bytes`: 0 if the size is unknown. A repeated request with an existing batch does
-        not count as one more. Raises `RequestTooLarge`, `UnreadFilesCrowded`, `OpenBatchesCrowded`,
+        not count as one more. Raises `RequestTooLarge`, `TooManyUnreadFiles`, `TooManyOpenBatches`,
         `FileSpaceUsed`, `NoFileSpace`.
         """
         files = self.desk.batch_files
         taken = await asyncio.to_thread(files.taken, account_id)
         repeated = await asyncio.to_thread(files.is_made, account_id, create_key)
         upload = IncomingFile(self, account_id, taken, create_key)
-        if not repeated and (over := limit_of_count(upload.limits, upload.usage())) is not None:
+        if (
+            not repeated
+            and (over := exceeded_count_limit(upload.limits, upload.usage())) is not None
+        ):
             raise self.refusal(over, upload)
         upload.check(announced_bytes)
         uploads = self.uploads.setdefault(account_id, _Uploads())
@@ -142,9 +145,9 @@ class FileAdmission:
         self.refused[over] += 1
         match over:
             case "unread":
-                return UnreadFilesCrowded()
+                return TooManyUnreadFiles()
             case "open":
-                return OpenBatchesCrowded()
+                return TooManyOpenBatches()
             case "kept":
                 return FileSpaceUsed(upload.usage().own_bytes, upload.limits.kept_bytes)
             case "all" | "disk":
@@ -181,7 +184,7 @@ class FileAdmission:
         missing = self.shared.disk_free_bytes // 2 - self.free_bytes
         if missing <= 0:
             return
-        for batch_id in given_back(await asyncio.to_thread(files.unread), missing):
+        for batch_id in files_to_drop(await asyncio.to_thread(files.unread), missing):
             if await batches.begin(batch_id):
                 await batches.refuse(batch_id, NO_SPACE, _NO_SPACE_TEXT, self.now_ms())
                 self.refused["given_back"] += 1
@@ -234,7 +237,7 @@ class IncomingFile:
         """Raise as `FileAdmission.upload` if so many more bytes are not allowed."""
         if self.size_bytes + more_bytes > self.limits.file_bytes:
             raise RequestTooLarge(body_bytes_max=self.limits.file_bytes)
-        over = limit_of_bytes(self.limits, self._admission.shared, self.usage(), more_bytes)
+        over = exceeded_byte_limit(self.limits, self._admission.shared, self.usage(), more_bytes)
         if over is not None:
             raise self._admission.refusal(over, self)
 

@@ -19,7 +19,7 @@ from balcao.core.file_limits import (
     READERS_BYTES,
     ReadingFile,
     WaitingFile,
-    faded,
+    decayed,
     next_file,
     reading_time,
 )
@@ -55,7 +55,7 @@ class ReadingOrder:
             WaitingFile(one.job_id, one.account_id, one.size_bytes, one.due_ms) for one in due
         ]
         used = {
-            account_id: faded(one.seconds, (now_ms - one.at_ms) / 1000)
+            account_id: decayed(one.seconds, (now_ms - one.at_ms) / 1000)
             for account_id, one in self._usage.items()
         }
         chosen = next_file(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from balcao.batches.sealing import BatchSeal, seal_of, write_decrypted
 from balcao.batches.tables.opening import open_table
-from balcao.core.data_subject import DataSubject, Naming
+from balcao.core.data_subject import CpfFinder, DataSubject
 from balcao.core.errors import FileUnreadable
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.data_subjects import HeldFile, HeldRow
@@ -113,7 +113,7 @@ class PersonSearch:
         return refused
 
     def _find(self, person: DataSubject) -> PersonMatches:
-        naming, matches = Naming(person.cpf), PersonMatches()
+        naming, matches = CpfFinder(person.cpf), PersonMatches()
         for batch in self.desk.batches.with_data():
             if naming.is_in(batch.name):
                 matches.titles.append(batch.batch_id)
@@ -128,7 +128,7 @@ class PersonSearch:
         return matches
 
     def _rows(
-        self, batch: StoredBatch, seal: BatchSeal, naming: Naming, matches: PersonMatches
+        self, batch: StoredBatch, seal: BatchSeal, naming: CpfFinder, matches: PersonMatches
     ) -> None:
         for row in self.desk.batches.results(batch.batch_id):
             about = HeldRow(batch.account_id, batch.batch_id, row.line, batch.created_ms)
@@ -137,7 +137,7 @@ class PersonSearch:
             elif row.repeated_of is None and naming.is_in(_answer(seal, row)):
                 matches.answers.append(about)
 
-    def _is_in_file(self, batch: StoredBatch, seal: BatchSeal, naming: Naming) -> bool:
+    def _is_in_file(self, batch: StoredBatch, seal: BatchSeal, naming: CpfFinder) -> bool:
         """Return whether an unread file names the person, also if it cannot be read."""
         if batch.repeats is not None:  # its rows belong to another batch
             return False
@@ -154,14 +154,14 @@ class PersonSearch:
             path.unlink(missing_ok=True)
 
 
-def _header(batch: StoredBatch, seal: BatchSeal, naming: Naming) -> MatchedHeader | None:
+def _header(batch: StoredBatch, seal: BatchSeal, naming: CpfFinder) -> MatchedHeader | None:
     if batch.header is None or batch.layout is None:
         return None
     header = seal.open_cells(0, batch.header)
     if not naming.is_in_any(header) and not naming.is_in(batch.layout):
         return None
-    left = seal.cells(0, tuple(naming.without(cell) for cell in header))
-    return MatchedHeader(batch.batch_id, left, naming.without(batch.layout))
+    left = seal.cells(0, tuple(naming.redact(cell) for cell in header))
+    return MatchedHeader(batch.batch_id, left, naming.redact(batch.layout))
 
 
 def _answer(seal: BatchSeal, row: StoredRow) -> str:

@@ -8,7 +8,7 @@ from typing import IO, NamedTuple
 
 from balcao.core import writing
 from balcao.core.csv_table import CsvTable
-from balcao.core.receipts import About, Receipt, extension_of, short_name
+from balcao.core.receipts import Receipt, ReceiptSubject, extension_of, short_name
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredRow
 
@@ -99,7 +99,7 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
     return True
 
 
-def _verdict(operation: Operation, about: About | None) -> str:
+def _verdict(operation: Operation, about: ReceiptSubject | None) -> str:
     """Return the name of a verdict as on pages, empty if no certificate was issued."""
     if about is None or about.verdict is None or about.verdict == "none":
         return ""

@@ -1,7 +1,7 @@
 """Columns of a result: the client's, those of every row, the answer's, the comparison's.
 
 A column of every row is one entry of `ROW_FIELDS`; an operation's columns are defined in its own
-folder (`in_sheets`, `operations/sheets.py`).
+folder (`sheet_columns`, `operations/sheets.py`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from balcao.batches.pauses import messages
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.core import writing
 from balcao.core.batches import RowState
-from balcao.core.described import said
+from balcao.core.described import doc
 from balcao.core.extensions import Extension
 from balcao.operations.certificates.lookup import by_act
 from balcao.operations.contract import Operation
@@ -57,24 +57,24 @@ ROW_FIELDS: tuple[RowField, ...] = (
         lambda each: each.row.line,
         "linha",
         "linha",
-        Annotated[int, said("Linha do arquivo; a do cabeçalho é a 1.")],
+        Annotated[int, doc("Linha do arquivo; a do cabeçalho é a 1.")],
     ),
     RowField(
         lambda each: each.row.ref,
         member="ref",
-        api_type=Annotated[str | None, said("Identificador do cliente, da coluna `ref`.")],
+        api_type=Annotated[str | None, doc("Identificador do cliente, da coluna `ref`.")],
     ),
     RowField(lambda each: each.row.client, member="cliente"),
     RowField(
         lambda each: each.row.document,
         member="documento",
-        api_type=Annotated[str | None, said("CNPJ, ou CPF mascarado; nulo, se não foi lido.")],
+        api_type=Annotated[str | None, doc("CNPJ, ou CPF mascarado; nulo, se não foi lido.")],
     ),
     RowField(
         lambda each: each.row.state,
         "estado",
         "estado",
-        Annotated[RowState, said("O que foi feito da linha.")],
+        Annotated[RowState, doc("O que foi feito da linha.")],
     ),
     RowField(
         lambda each: each.row.code,
@@ -82,7 +82,7 @@ ROW_FIELDS: tuple[RowField, ...] = (
         "codigo",
         Annotated[
             str | None,
-            said(
+            doc(
                 "Por que é inválida, como `documento_invalido`, `nao_e_documento` ou"
                 " `raiz_de_cnpj`; ou o erro; senão nulo. Podem surgir códigos novos."
             ),
@@ -95,7 +95,7 @@ ROW_FIELDS: tuple[RowField, ...] = (
         lambda each: each.row.credits,
         "creditos",
         "creditos",
-        Annotated[int, said("Cobrados, ou reservados enquanto em andamento.")],
+        Annotated[int, doc("Cobrados, ou reservados enquanto em andamento.")],
     ),
     RowField(
         lambda each: each.row.request_id,
@@ -103,7 +103,7 @@ ROW_FIELDS: tuple[RowField, ...] = (
         "request_id",
         Annotated[
             str | None,
-            said(
+            doc(
                 "Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece.", format="uuid"
             ),
         ],
@@ -112,7 +112,7 @@ ROW_FIELDS: tuple[RowField, ...] = (
         lambda each: each.row.repeated_of,
         "repetida_de",
         "repetida_de",
-        Annotated[int | None, said("A primeira linha igual; senão nulo.")],
+        Annotated[int | None, doc("A primeira linha igual; senão nulo.")],
     ),
     # With punctuation: spreadsheets would convert bare digits to a number.
     RowField(lambda each: each.row.document and writing.document(each.row.document), "documento"),
@@ -150,7 +150,7 @@ class ResultColumns:
         self._operation, self._columns = operation, columns
         self._header = tuple(header)
         self._fields = [field for field in ROW_FIELDS if field.column]
-        self._facts = operation.in_sheets.facts
+        self._facts = operation.sheet_columns.facts
         self.names: Sequence[str] = (
             *self._header,
             *(f"{PREFIX}{field.column}" for field in self._fields),

@@ -18,7 +18,7 @@ from balcao.batches.sealing import BatchSeal
 from balcao.batches.tables.contract import TableRow
 from balcao.batches.validating import columns_of
 from balcao.core.access import Caller
-from balcao.core.batches import PAUSES, BatchState, PauseReason, RowState, end_of
+from balcao.core.batches import PAUSES, BatchState, PauseReason, RowState, state_after
 from balcao.core.errors import (
     BalcaoError,
     CallerError,
@@ -28,7 +28,7 @@ from balcao.core.errors import (
     SourceUnavailable,
     StorageFailed,
 )
-from balcao.core.ledger import Marks, RowMoved
+from balcao.core.ledger import RequestTags, RowMoved
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
@@ -71,7 +71,7 @@ class RowHooks(msgspec.Struct):
         return self._change(request_id, "em_andamento", at_ms, credits=credits)
 
     def on_answer(self, reply: Reply, at_ms: int) -> RowMoved:
-        self.state = end_of(reply.status, self.tries)
+        self.state = state_after(reply.status, self.tries)
         answer = None
         if self.state != "pendente":
             answer = self.seal.answer(self.line, reply.body)
@@ -316,8 +316,8 @@ class BatchRunner:
         ):
             current.unavailable += 1
             return
-        marks = Marks(row.client, row_tag(row.ref), batch.batch_id)
-        await look_up(question, current.caller, request_id, None, parts, hooks=hooks, marks=marks)
+        tags = RequestTags(row.client, row_tag(row.ref), batch.batch_id)
+        await look_up(question, current.caller, request_id, None, parts, hooks=hooks, tags=tags)
         if hooks.state == "pendente":
             current.unavailable += 1
 
@@ -396,7 +396,7 @@ class BatchRunner:
 
 def _may_run(caller: Caller, path: str) -> bool:
     """Return whether the caller's key still allows this operation."""
-    return caller.door is None or caller.door.serves(path)
+    return caller.restrictions is None or caller.restrictions.allows_operation(path)
 
 
 def _counts(batch: StoredBatch) -> Mapping[str, int]:

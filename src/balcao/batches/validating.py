@@ -31,7 +31,7 @@ from balcao.batches.sealing import write_decrypted
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.opening import open_table
 from balcao.core.access import Caller
-from balcao.core.batches import QUOTE_MS, AskedLine, BatchQuote, RowState
+from balcao.core.batches import QUOTE_MS, BatchQuote, RowState, SourceDemand
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import BalcaoError, CallerError, FileUnreadable
@@ -269,9 +269,9 @@ class _SourceCounts:
                 self._first[line] = self._first.get(line, 0) + (at == 0)
 
     @property
-    def lines(self) -> tuple[AskedLine, ...]:
+    def lines(self) -> tuple[SourceDemand, ...]:
         """Return the counts as stored with the batch."""
-        return tuple(AskedLine(*line, rows) for line, rows in self._first.items())
+        return tuple(SourceDemand(*line, rows) for line, rows in self._first.items())
 
 
 class _RowReader:
@@ -313,7 +313,7 @@ class _RowReader:
         code, least, greatest, at_hand, same = None, 0, 0, False, None
         try:
             require_client(self._caller, client)
-            self._operation.permit(question, self._caller)
+            self._operation.check_question(question, self._caller)
         except CallerError as refused:
             state, code = "recusada", problem_of(refused).code
         else:

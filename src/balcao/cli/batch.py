@@ -15,9 +15,9 @@ from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, Block, Pairs, TextTable, console, program, show, whole
 from balcao.core import writing
 from balcao.core.errors import CallerError, FileRunning, NoFileSpace
-from balcao.core.marks import holds_cpf
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.problems import problem_of
+from balcao.core.request_tags import contains_cpf
 
 if TYPE_CHECKING:
     from balcao.core.access import Account
@@ -296,7 +296,7 @@ def _result(work: "Awaitable[Any]") -> Any:
 
 def _name_of(file: Path) -> str:
     """Return the file's name for the batch, or none if it contains a CPF."""
-    return "" if holds_cpf(file.stem) else file.stem[:80]
+    return "" if contains_cpf(file.stem) else file.stem[:80]
 
 
 async def _pieces(file: Path) -> AsyncIterator[bytes]:

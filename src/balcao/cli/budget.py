@@ -9,7 +9,7 @@ import typer
 from balcao.cli.arguments import one_of
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.installation import AccountName, Installation, open_installation, wait_for
-from balcao.cli.output import AsJson, TextTable, program, record, show, when
+from balcao.cli.output import AsJson, TextTable, iso, program, record, show, when
 from balcao.core import writing
 from balcao.core.people import AT_THE_TERMINAL
 
@@ -74,7 +74,7 @@ def create(
       $ balcao budget create acme --key loja --period day --credits 200
       $ balcao budget create acme --client 4471 --period month --calls 1000 --warn 90
     """
-    from balcao.operations.parameters import read_marks
+    from balcao.operations.parameters import read_tags
 
     if (key is None) == (client is None):
         refuse("diga de quem é: --key ou --client.", "--key")
@@ -84,7 +84,7 @@ def create(
         found = local.account(account)
         kind: OwnerKind = "cliente" if key is None else "chave"
         if key is None:
-            owner = str(read_marks({b"x-cliente": str(client).encode()}).client)
+            owner = str(read_tags({b"x-cliente": str(client).encode()}).client)
         else:
             owner = str(_key_number(local, found, key))
         made = create_for(
@@ -116,17 +116,17 @@ def create_for(
     operations: Sequence[str] | None = None,
     warn: int | None = None,
 ) -> "Budget":
-    """Create a budget. Raises `BudgetsCrowded`, `InvalidInput`."""
+    """Create a budget. Raises `TooManyBudgets`, `InvalidInput`."""
     import uuid_utils
 
-    from balcao.core.budgets import WARN_PERCENT, Budget, usual_name
+    from balcao.core.budgets import WARN_PERCENT, Budget, default_name
 
     new = _checked(
         Budget(
             0,
             account.account_id,
             str(uuid_utils.uuid7()),
-            name or usual_name(kind, owner),
+            name or default_name(kind, owner),
             kind,
             owner,
             period,
@@ -162,7 +162,9 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
             "Teto": lambda each: _ceilings(each.budget),
             "Usado": used_text,
             "Reservado": lambda each: each.use.held_credits,
-            "Volta em": lambda each: "nunca" if each.back_ms is None else when(each.back_ms),
+            "Volta em": lambda each: (
+                "nunca" if each.next_period_ms is None else when(each.next_period_ms)
+            ),
         },
         numbers=("Reservado",),
     )
@@ -250,11 +252,11 @@ def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> Non
 @contextmanager
 def _explained() -> Iterator[None]:
     """Convert errors about budgets to `CommandFailed`."""
-    from balcao.core.errors import BudgetNotFound, BudgetOfItsOwner, BudgetsCrowded, InvalidInput
+    from balcao.core.errors import BudgetBoundToOwner, BudgetNotFound, InvalidInput, TooManyBudgets
 
     try:
         yield
-    except BudgetOfItsOwner:
+    except BudgetBoundToOwner:
         raise CommandFailed(
             "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou"
             " revogue a chave."
@@ -263,7 +265,7 @@ def _explained() -> Iterator[None]:
         raise CommandFailed(
             f"Esta conta não tem este orçamento em vigor. Os dela: {program()} budget list CONTA."
         ) from None
-    except BudgetsCrowded:
+    except TooManyBudgets:
         raise CommandFailed(
             "Já há tantos orçamentos deste dono para a mesma operação quantos pode haver: dois de"
             " uma chave, um de um cliente."
@@ -275,10 +277,10 @@ def _explained() -> Iterator[None]:
 
 
 def _checked(budget: "Budget") -> "Budget":
-    from balcao.core.budgets import checked
+    from balcao.core.budgets import validated
     from balcao.operations import ALL_OPERATIONS
 
-    return checked(budget, [operation.path for operation in ALL_OPERATIONS])
+    return validated(budget, [operation.path for operation in ALL_OPERATIONS])
 
 
 def _key_number(local: Installation, account: "Account", text: str) -> int:
@@ -340,5 +342,5 @@ def as_record(now: "BudgetNow") -> Mapping[str, object]:
         **record(now.budget, "number name owner_kind owner period credits_max calls_max"),
         **record(now.budget, "operations warn_percent created_ms"),
         **record(now.use, "spent_credits held_credits calls"),
-        **record(now, "back_ms"),
+        "back_at": iso(now.next_period_ms),
     }

@@ -8,7 +8,7 @@ from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.installation import AccountName, open_installation
 from balcao.cli.output import AsJson, show, whole
 from balcao.core import writing
-from balcao.core.ledger import Short
+from balcao.core.ledger import InsufficientFunds
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
 
@@ -56,7 +56,7 @@ def add(
         found = local.account(account)
         entry = top_up(found, credits, reason, AT_THE_TERMINAL, local.now_ms())
         refusal = local.desk.commit_now(entry)
-        if isinstance(refusal, Short):
+        if isinstance(refusal, InsufficientFunds):
             raise CommandFailed(
                 f"Na conta {found.name} só há {writing.credits(refusal.available_credits)} à"
                 f" disposição; não é possível retirar {whole(refusal.needed_credits)}."

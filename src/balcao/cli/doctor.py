@@ -8,7 +8,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import AsJson, console, record, show
-from balcao.core.findings import WORDS, Finding, closing
+from balcao.core.findings import STATUS_LABELS, Finding, summary_line
 from balcao.service.clock import system_now_ms
 
 
@@ -39,12 +39,12 @@ def doctor(
             if not findings or findings[-1].group != finding.group:
                 out.print(f"\n{finding.group.upper()}" if findings else finding.group.upper())
             style = {"ok": "green", "warn": "yellow", "fail": "bold red"}[finding.status]
-            out.print(f"{WORDS[finding.status]:<6}", end=" ", style=style)
+            out.print(f"{STATUS_LABELS[finding.status]:<6}", end=" ", style=style)
             out.print(f"{finding.name}: {finding.text}", soft_wrap=True)
         findings.append(finding)
     failed = any(finding.status == "fail" for finding in findings)
     checks = [record(found, "group name status text") for found in findings]
-    show(as_json, {"ok": not failed, "checks": checks}, f"\n{closing(findings)}")
+    show(as_json, {"ok": not failed, "checks": checks}, f"\n{summary_line(findings)}")
     if failed:
         raise typer.Exit(1)
 

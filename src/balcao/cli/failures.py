@@ -24,9 +24,9 @@ def refuse_invisible(text: str, characters_max: int, where: str) -> None:
 
 def refuse_person(text: str, where: str) -> None:
     """Raise `BadParameter` for a text with a CPF that would be stored permanently."""
-    from balcao.core.marks import CPF_IN_NAME, holds_cpf
+    from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
-    if holds_cpf(text):
+    if contains_cpf(text):
         refuse(CPF_IN_NAME, where)
 
 

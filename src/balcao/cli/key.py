@@ -12,8 +12,15 @@ from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
 from balcao.cli.installation import AccountName, open_installation
 from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when, whole
 from balcao.core import writing
-from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
-from balcao.core.faces import FACE_TITLES, operation_of
+from balcao.core.access import (
+    NETWORKS_MAX,
+    UNRESTRICTED,
+    Account,
+    Key,
+    KeyRestrictions,
+    network_text,
+)
+from balcao.core.compat_apis import COMPAT_API_TITLES, compat_operation
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ def create(
     face: Annotated[
         str | None,
         typer.Option(
-            parser=one_of([*FACE_TITLES]),
+            parser=one_of([*COMPAT_API_TITLES]),
             metavar="FACE",
             help="Chave de face, que vai no endereço: brasilapi, minhareceita, receitaws, cnpjws.",
         ),
@@ -102,9 +109,9 @@ def create(
     if face is None:
         if daily_credits is not None:
             refuse("só com --face; para outras chaves: budget create.", "--daily-credits")
-        door = KeyDoor(_networks(networks), _operations(operations), client, admin)
+        restrictions = KeyRestrictions(_networks(networks), _operations(operations), client, admin)
     else:
-        door = _door_of_face(face, networks, daily_credits)
+        restrictions = _compat_restrictions(face, networks, daily_credits)
         if operations or client or admin:
             refuse("não se usa com --operation, --require-client nem --admin.", "--face")
     with open_installation() as local:
@@ -118,7 +125,7 @@ def create(
             expires_ms=expires,
             per_minute=per_minute,
             per_day=per_day,
-            door=door,
+            restrictions=restrictions,
         )
         if face is not None:
             # Show the key only once its ceiling exists.
@@ -128,7 +135,8 @@ def create(
     ]
     if face is not None:
         notes.append(
-            f"Ela vai no endereço: /compat/k/CHAVE/{face}/…, só de {', '.join(door.networks)}, até"
+            f"Ela vai no endereço: /compat/k/CHAVE/{face}/…, só de"
+            f" {', '.join(restrictions.networks)}, até"
             f" {writing.credits(daily_credits or 0)} por dia."
         )
     show(as_json, {"key": text, **_record(found, key)}, *map(Note, notes), text)
@@ -177,24 +185,24 @@ def change(
         owner, key = _found(local.desk, key_id)
         if key.revoked_ms is not None:
             raise CommandFailed(f"A chave {key_id} ({key.name}) está revogada, e não abre nada.")
-        door = key.door or OPEN
-        if door.face is not None and (
+        restrictions = key.restrictions or UNRESTRICTED
+        if restrictions.compat_api is not None and (
             any_ip or operations or any_operation or client is not None or admin is not None
         ):
+            title = COMPAT_API_TITLES.get(restrictions.compat_api, restrictions.compat_api)
             raise CommandFailed(
-                f"A chave {key_id} é da face {FACE_TITLES.get(door.face, door.face)}: dela só se"
-                " mudam os endereços, com --ip."
+                f"A chave {key_id} é da face {title}: dela só se mudam os endereços, com --ip."
             )
-        wanted = KeyDoor(
-            () if any_ip else _networks(networks) or door.networks,
-            None if any_operation else _operations(operations) or door.operations,
-            door.client_required if client is None else client,
-            door.administers if admin is None else admin,
+        wanted = KeyRestrictions(
+            () if any_ip else _networks(networks) or restrictions.networks,
+            None if any_operation else _operations(operations) or restrictions.operations,
+            restrictions.client_required if client is None else client,
+            restrictions.administers if admin is None else admin,
         )
         local.desk.change_restrictions(key_id, wanted, local.now_ms())
         _, changed = _found(local.desk, key_id)
     text = f"Chave {key_id} ({key.name}) da conta {owner.name}: {_rules(changed)}."
-    if wanted == door:
+    if wanted == restrictions:
         text = f"A chave {key_id} ({key.name}) já tinha estas regras: {_rules(changed)}."
     show(as_json, _record(owner, changed), text)
 
@@ -212,10 +220,12 @@ def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
         budgets = local.desk.budgets.of_account(
             owner.account_id, local.now_ms(), owner=("chave", str(key.key_id))
         )
-    door = key.door or OPEN
-    operations = "todas" if door.operations is None else ", ".join(door.operations)
-    if door.face is not None:
-        operations = f"a face {FACE_TITLES.get(door.face, door.face)}"
+    restrictions = key.restrictions or UNRESTRICTED
+    operations = "todas" if restrictions.operations is None else ", ".join(restrictions.operations)
+    if restrictions.compat_api is not None:
+        operations = (
+            f"a face {COMPAT_API_TITLES.get(restrictions.compat_api, restrictions.compat_api)}"
+        )
     table = TextTable.of(
         ("Chave", str(key.key_id)),
         [
@@ -227,10 +237,10 @@ def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
             ("Vale até", _last_moment(key)),
             ("Último uso", when(key.last_used_ms)),
             ("Limites", _limits(key)),
-            ("Endereços", ", ".join(door.networks) or "todos"),
+            ("Endereços", ", ".join(restrictions.networks) or "todos"),
             ("Operações", operations),
-            ("Exige cliente", door.client_required),
-            ("Administra", door.administers),
+            ("Exige cliente", restrictions.client_required),
+            ("Administra", restrictions.administers),
             ("Orçamentos", "; ".join(map(budget.summary, budgets)) or "nenhum"),
         ],
     )
@@ -311,13 +321,15 @@ def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
     )
 
 
-def _door_of_face(face: str, networks: Sequence[str] | None, daily_credits: int | None) -> KeyDoor:
+def _compat_restrictions(
+    face: str, networks: Sequence[str] | None, daily_credits: int | None
+) -> KeyRestrictions:
     """Return the restrictions of a key that is sent in addresses (contract 16.4)."""
     if not networks:
         refuse("uma chave de face vale só de endereços ditos: diga ao menos um.", "--ip")
     if daily_credits is None:
         refuse("uma chave de face tem um teto diário: diga quantos créditos.", "--daily-credits")
-    return KeyDoor(_networks(networks), (operation_of(face),))
+    return KeyRestrictions(_networks(networks), (compat_operation(face),))
 
 
 def _networks(given: Sequence[str] | None) -> tuple[str, ...]:
@@ -343,17 +355,19 @@ def _operations(given: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _rules(key: Key) -> str:
-    door = key.door or OPEN
+    restrictions = key.restrictions or UNRESTRICTED
     words = []
-    if door.networks:
-        words.append("de " + ", ".join(door.networks))
-    if door.face is not None:
-        words.append(f"face {FACE_TITLES.get(door.face, door.face)}")
-    elif door.operations is not None:
-        words.append("só " + ", ".join(door.operations))
-    if door.client_required:
+    if restrictions.networks:
+        words.append("de " + ", ".join(restrictions.networks))
+    if restrictions.compat_api is not None:
+        words.append(
+            f"face {COMPAT_API_TITLES.get(restrictions.compat_api, restrictions.compat_api)}"
+        )
+    elif restrictions.operations is not None:
+        words.append("só " + ", ".join(restrictions.operations))
+    if restrictions.client_required:
         words.append("exige cliente")
-    if door.administers:
+    if restrictions.administers:
         words.append("administra")
     return "; ".join(words) or "nenhuma"
 
@@ -384,15 +398,15 @@ def _record(owner: Account, key: Key) -> dict[str, object]:
 
 
 def _fields(key: Key) -> dict[str, object]:
-    door = key.door or OPEN
+    restrictions = key.restrictions or UNRESTRICTED
     return {
         **record(
             key,
             "key_id account_id name prefix created_ms expires_ms revoked_ms last_used_ms"
             " per_minute per_day",
         ),
-        "ips": door.networks,
-        "operations": door.operations,
-        "client_required": door.client_required,
-        "admin": door.administers,
+        "ips": restrictions.networks,
+        "operations": restrictions.operations,
+        "client_required": restrictions.client_required,
+        "admin": restrictions.administers,
     }

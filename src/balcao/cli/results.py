@@ -10,8 +10,8 @@ from balcao.cli.service_client import ServiceReply
 from balcao.core.ledger import Trace
 from balcao.core.writing import credits
 from balcao.operations.contract import Operation
-from balcao.operations.envelope import code_told
-from balcao.operations.views import RecordedResult, told
+from balcao.operations.envelope import error_code
+from balcao.operations.views import RecordedResult, without_empty_facts
 
 if TYPE_CHECKING:
     from balcao.core.extensions import Extension
@@ -48,7 +48,7 @@ def answer_blocks(
     `acts`: the known extensions of certificates.
     """
     body = reply.json
-    code = code_told(reply.body) or (None if "success" in body else "?")
+    code = error_code(reply.body) or (None if "success" in body else "?")
     if code is not None:
         message = body.get("message") or (body.get("error_message") or {}).get("message") or ""
         lines = [f"erro: {message or f'código HTTP {reply.status}'} ({code})"]
@@ -57,7 +57,7 @@ def answer_blocks(
         return [*map(Note, lines), Note(_charge(reply))]
     in_force = operation.still_valid(reply.body, now_ms)
     trace = _trace(operation, document, uf, reply, now_ms)
-    view = told(operation.view(RecordedResult(body, trace, now_ms, in_force, acts)))
+    view = without_empty_facts(operation.view(RecordedResult(body, trace, now_ms, in_force, acts)))
     headline = " ".join(filter(None, (_sentence(view.headline.text), view.headline.note)))
     blocks: list[Block] = [Paragraph(headline), ""]
     for title, facts in (("", view.facts), *view.more_facts):

@@ -120,12 +120,18 @@ def access_as_account(
     apply as to any request, and the account's list of keys shows the lookup's origin.
     """
     from balcao.accounts.keys import issue_key
-    from balcao.core.access import KeyDoor
+    from balcao.core.access import KeyRestrictions
 
     found, now = local.account(account), local.now_ms()
-    door = KeyDoor(operations=(operation,))
+    restrictions = KeyRestrictions(operations=(operation,))
     text, key = issue_key(
-        local.desk, local.home, found, _KEY_NAME, now, expires_ms=now + _KEY_MS, door=door
+        local.desk,
+        local.home,
+        found,
+        _KEY_NAME,
+        now,
+        expires_ms=now + _KEY_MS,
+        restrictions=restrictions,
     )
     try:
         yield ServiceAccess(base, text, is_local=True)

@@ -32,14 +32,14 @@ def sign_in(
     """
     from balcao.accounts.links import SIGN_IN_MINUTES, make_sign_in
     from balcao.accounts.seal import Seal
-    from balcao.core.addresses import invitation
+    from balcao.core.addresses import one_time_link
 
     with open_installation() as local:
         operator = _operator(local.desk.people.users(None), user)
         seal, now = Seal(local.home.pepper()), local.now_ms()
         people = local.desk.people
         work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
-        link = invitation(local.address, wait_for(work))
+        link = one_time_link(local.address, wait_for(work))
     note = (
         f"Operador {operator.user_id}. O link vale por {SIGN_IN_MINUTES} minutos, uma vez: quem o"
         " abrir entra como ele."

@@ -12,7 +12,7 @@ from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.output import AsJson, Block, TextTable, console, program, show, yes_or_no
 from balcao.core.federation import UFS
-from balcao.core.findings import WORDS
+from balcao.core.findings import STATUS_LABELS
 from balcao.core.questions import Part, Subject
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.contract import SourceFact
@@ -224,7 +224,7 @@ def check(
             "Fonte": "source",
             "Assunto": lambda result: ", ".join(_kinds(result)),
             "UF": lambda result: result.uf or None,
-            "Resultado": lambda result: WORDS[result.status],
+            "Resultado": lambda result: STATUS_LABELS[result.status],
             "ms": lambda result: None if result.seconds is None else round(result.seconds * 1000),
             "O que disse": "text",
         },

@@ -193,19 +193,19 @@ def seat(
                 f"O usuário {found.user_id} não é operador: ele já pertence a uma conta, e só a"
                 " ela. Um lugar é para quem opera o serviço."
             )
-        seats, now, by = local.desk.seats, local.now_ms(), AT_THE_TERMINAL
+        memberships, now, by = local.desk.memberships, local.now_ms(), AT_THE_TERMINAL
         if remove:
-            wait_for(seats.take(found.user_id, where.account_id, by, now))
+            wait_for(memberships.take(found.user_id, where.account_id, by, now))
         else:
             assert role != "operator", "the option reads no such word"
-            wait_for(seats.give(found.user_id, where.account_id, role, by, now))
-        held = seats.of(found.user_id)
+            wait_for(memberships.give(found.user_id, where.account_id, role, by, now))
+        held = memberships.of(found.user_id)
     text = f"O operador {found.user_id} não tem lugar na conta {where.name}."
     if not remove:
         word = ROLE_WORDS[role]
         text = f"O operador {found.user_id} tem um lugar na conta {where.name}, como {word}."
-    seats_held = [record(each, "account_id role given_ms") for each in held]
-    show(as_json, {"user_id": found.user_id, "seats": seats_held}, text)
+    memberships_held = [record(each, "account_id role given_ms") for each in held]
+    show(as_json, {"user_id": found.user_id, "seats": memberships_held}, text)
 
 
 @app.command("reset-totp")
@@ -264,12 +264,12 @@ def _find(local: Installation, name: str) -> User:
 def _new_link(local: Installation, user: User) -> str:
     """Create a one-time link and return its address."""
     from balcao.accounts.links import make_link
-    from balcao.core.addresses import invitation
+    from balcao.core.addresses import one_time_link
 
     work = make_link(
         local.desk.people, "set_password", user.user_id, AT_THE_TERMINAL, local.now_ms()
     )
-    return invitation(local.address, wait_for(work))
+    return one_time_link(local.address, wait_for(work))
 
 
 def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str) -> None:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from balcao.accounts.links import FIRST_OPERATOR_HOURS
 from balcao.cli.output import program
-from balcao.core.addresses import invitation
+from balcao.core.addresses import one_time_link
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import curl_line
 from balcao.service.first_start import OPENINGS, Issued
 from balcao.settings import Settings
 
-__all__ = ["EXAMPLE_ACCOUNT", "curl_line", "first_start_message", "invitation", "start_message"]
+__all__ = ["EXAMPLE_ACCOUNT", "curl_line", "first_start_message", "start_message"]
 
 # The examples have this account's key: it may use every operation.
 EXAMPLE_ACCOUNT = "pre-pago"
@@ -58,7 +58,7 @@ def first_start_message(
         lines += [
             "",
             f"PRIMEIRO OPERADOR. Abra uma vez, em até {FIRST_OPERATOR_HOURS} horas, e escolha a sua"
-            f" senha: {invitation(base, operator_token)}",
+            f" senha: {one_time_link(base, operator_token)}",
         ]
     if example is not None:
         lines += ["", "EXPERIMENTE. Uma consulta de cada operação:", ""]

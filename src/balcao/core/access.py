@@ -1,4 +1,4 @@
-"""Who is calling, and what their account includes (contract 7.1, 7.2)."""
+"""Accounts, API keys and callers, and what each may do (contract 7.1, 7.2)."""
 
 import hashlib
 import secrets
@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from balcao.core.addresses import of_peer
-from balcao.core.faces import face_among
+from balcao.core.addresses import peer_address
+from balcao.core.compat_apis import compat_api_among
 from balcao.core.questions import Mode
 
 Plan: TypeAlias = Literal["gratuito", "pre_pago", "pos_pago"]
@@ -21,7 +21,7 @@ PLANS: tuple[Plan, ...] = ("gratuito", "pre_pago", "pos_pago")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account. `balance_credits` of a post-paid one is what it owes, below zero."""
+    """An account. A post-paid one has a negative `balance_credits`: its debt."""
 
     account_id: int
     name: str
@@ -35,15 +35,14 @@ class Account:
     month_credits: int  # posted in `month`
     created_ms: int
     month: str = ""  # civil month of the last entry; empty before the first one
-    suspended_ms: int | None = None  # since when its keys are refused and its users ask nothing
+    suspended_ms: int | None = None  # keys and lookups of users are refused since then
 
     @property
-    def certifies(self) -> bool:
-        """See `certifies`."""
-        return certifies(self.plan, self.certificates)
+    def has_certificates(self) -> bool:
+        return has_certificates(self.plan, self.certificates)
 
     def caller(self, user_id: int | None = None) -> "Caller":
-        """The account by itself, through no key: at the terminal, or one of its users."""
+        """Return a caller without a key: the terminal, or one of the account's users."""
         return Caller(
             self.account_id,
             None,
@@ -58,48 +57,47 @@ class Account:
         )
 
 
-class KeyDoor(msgspec.Struct, frozen=True):
-    """What one key may be used for (contract 11.3). One that nobody restricts has none."""
+class KeyRestrictions(msgspec.Struct, frozen=True):
+    """Restrictions and rights of one key (contract 11.3)."""
 
-    networks: tuple[str, ...] = ()  # in CIDR notation; none: from anywhere
-    operations: tuple[str, ...] | None = None  # paths of them; None: all
-    client_required: bool = False  # a lookup must say whom it is for
-    administers: bool = False  # may see and change what belongs to the whole account
+    networks: tuple[str, ...] = ()  # in CIDR notation; empty: any address
+    operations: tuple[str, ...] | None = None  # their paths; None: all
+    client_required: bool = False  # lookups must have `X-Cliente`
+    administers: bool = False  # may see and change everything of the account
 
     @property
-    def face(self) -> str | None:
-        """The face that it is of, and may ask alone; None: it is no face key (contract 16.4)."""
-        return face_among(self.operations)
+    def compat_api(self) -> str | None:
+        """The only compatible API the key can be used for; None: it is an ordinary key (16.4)."""
+        return compat_api_among(self.operations)
 
-    def admits(self, address: str) -> bool:
-        """Whether it may be used from here. What is no address is in no network.
+    def allows_address(self, address: str) -> bool:
+        """Return whether the key may be used from this address; an invalid one is in no network.
 
-        A face key stands in addresses, where many see it: without networks it is good nowhere.
+        The key of a compatible API is part of a URL, where others can read it: it needs networks.
         """
         if not self.networks:
-            return self.face is None
+            return self.compat_api is None
         try:
-            host = of_peer(address)
+            host = peer_address(address)
         except ValueError:
             return False
         return any(host in network for network in _networks(self.networks))
 
-    def serves(self, path: str, face: str | None = None) -> bool:
-        """Whether this operation may be asked, at the face's address if it is asked there."""
-        if self.face is not None:
-            return self.face == face
+    def allows_operation(self, path: str, compat_api: str | None = None) -> bool:
+        """Return whether the key may use this operation, through a compatible API if given."""
+        if self.compat_api is not None:
+            return self.compat_api == compat_api
         return self.operations is None or path in self.operations
 
 
-OPEN = KeyDoor()
+UNRESTRICTED = KeyRestrictions()
 NETWORKS_MAX = 50
 
 
 def network_text(text: str) -> str:
-    """A network or one address as it is stored, in CIDR notation. Raises `ValueError`.
+    """Return a network or a single address in CIDR notation. Raises `ValueError`.
 
-    So it does for what is set beyond the prefix (`10.0.0.7/8`): nobody knows which of the two
-    was meant.
+    Bits set beyond the prefix (`10.0.0.7/8`) are an error: the intention is unclear.
     """
     return str(ip_network(text.strip()))
 
@@ -111,7 +109,7 @@ def _networks(texts: tuple[str, ...]) -> Sequence[IPv4Network | IPv6Network]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One API key, without its secret, which nobody keeps."""
+    """An API key. Its secret is not stored."""
 
     key_id: int
     account_id: int
@@ -123,61 +121,62 @@ class Key:
     last_used_ms: int | None
     per_minute: int | None
     per_day: int | None
-    door: KeyDoor | None = None  # None: for everything, from anywhere
+    restrictions: KeyRestrictions | None = None
 
 
-def certifies(plan: Plan, by_contract: bool) -> bool:
-    """Certificates: always prepaid, by contract postpaid, never free (contract 7.1)."""
+def has_certificates(plan: Plan, by_contract: bool) -> bool:
+    """Return whether certificates are included: prepaid always, post-paid by contract (7.1)."""
     return plan == "pre_pago" or (plan == "pos_pago" and by_contract)
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """An account through one of its keys, or one of its users: what a request may do."""
+    """The account behind a request, with the key or user it came through, and its rights."""
 
     account_id: int
     key_id: int | None  # None: in the web application
     plan: Plan
     mode: Mode
-    certificates: bool  # by contract; see `certifies`
+    certificates: bool  # by contract; see `has_certificates`
     partner_optin: bool
     expires_ms: int | None
     key_per_minute: int | None
     key_per_day: int | None
-    user_id: int | None = None  # who asks, in the web application
-    door: KeyDoor | None = None  # None: a key without any rule
+    user_id: int | None = None  # in the web application
+    restrictions: KeyRestrictions | None = None
 
     @property
     def administers(self) -> bool:
-        """Whether the key may change what is the whole account's (contract 11.3)."""
-        return self.door is not None and self.door.administers
+        """Whether the key may change everything of the account (contract 11.3)."""
+        return self.restrictions is not None and self.restrictions.administers
 
     @property
-    def operations_seen(self) -> tuple[str, ...] | None:
-        """The operations whose batches and receipts the key may look at; None: all of them."""
-        return None if self.door is None or self.administers else self.door.operations
+    def visible_operations(self) -> tuple[str, ...] | None:
+        """The operations whose batches and receipts the key may read; None: all."""
+        return (
+            None if self.restrictions is None or self.administers else self.restrictions.operations
+        )
 
     @property
-    def certifies(self) -> bool:
-        """See `certifies`."""
-        return certifies(self.plan, self.certificates)
+    def has_certificates(self) -> bool:
+        return has_certificates(self.plan, self.certificates)
 
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SECRET_CHARACTERS = 43  # 43 * log2(62) = 256 bits
-_CHECKSUM_CHARACTERS = 6  # 62**6 > 2**32: room for a CRC-32
+_CHECKSUM_CHARACTERS = 6  # 62**6 > 2**32: a CRC-32 fits
 _KEY_CHARACTERS = len("balcao_live_") + _SECRET_CHARACTERS + _CHECKSUM_CHARACTERS
 PREFIX_CHARACTERS = len("balcao_live_") + 6
 
 
 def new_key(mode: Mode) -> str:
-    """A fresh API key: 256 bits of chance and a checksum against typing errors."""
+    """Return a new API key: 256 random bits and a checksum against typing errors."""
     secret = "".join(secrets.choice(_BASE62) for _ in range(_SECRET_CHARACTERS))
     body = f"balcao_{mode}_{secret}"
     return body + _checksum(body)
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether this can be one of our keys at all; a typo is refused without a read."""
+    """Return whether a text has the form and checksum of a key: typos need no database read."""
     if len(key) != _KEY_CHARACTERS or not key.startswith(("balcao_live_", "balcao_test_")):
         return False
     if not key.isascii():
@@ -186,7 +185,7 @@ def is_well_formed(key: str) -> bool:
 
 
 def key_hash(key: str, pepper: bytes) -> bytes:
-    """What is stored of a key: 32 bytes that are useless without the pepper."""
+    """Return the stored hash of a key: 32 bytes, useless without the pepper."""
     return hashlib.blake2b(key.encode(), key=pepper, digest_size=32).digest()
 
 
@@ -199,13 +198,13 @@ def _checksum(body: str) -> str:
     return "".join(reversed(digits))
 
 
-def names_of_keys(keys: Sequence[Key]) -> Mapping[int | None, str]:
-    """Names by number, for statements. None is the web application, which needs no key."""
+def key_names(keys: Sequence[Key]) -> Mapping[int | None, str]:
+    """Return the names of keys by number; None stands for the web application."""
     return {None: "aplicação web"} | {key.key_id: key.name for key in keys}
 
 
 def find_account(accounts: Sequence[Account], wanted: str) -> Account | None:
-    """The account of this name, or with this number."""
+    """Return the account with this name or number."""
     for account in accounts:
         if account.name == wanted or str(account.account_id) == wanted:
             return account

@@ -1,4 +1,4 @@
-"""Addresses as people see them: where the service is, and what they may see of others'."""
+"""Network addresses: of clients behind proxies, for rate limits, and as people may see them."""
 
 import re
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def shown_address(text: str) -> str:
-    """An address without the user and password it may carry."""
+    """Return an address with its user and password hidden."""
     return _USER_OF_ADDRESS.sub(HIDDEN, text)
 
 
-def of_peer(host: str) -> IPv4Address | IPv6Address:
-    """Whom a socket names as the other side. Raises `ValueError`.
+def peer_address(host: str) -> IPv4Address | IPv6Address:
+    """Return the peer address of a socket. Raises `ValueError`.
 
-    Where we listen on `::`, whoever comes by IPv4 has an address within IPv6.
+    Sockets that listen on `::` report IPv4 peers as IPv4-mapped addresses.
     """
     peer = ip_address(host.partition("%")[0])
     if isinstance(peer, IPv6Address) and peer.ipv4_mapped is not None:
@@ -46,27 +46,27 @@ _LOCAL = tuple(
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether this is an address of the machine for itself. Of what is none: no."""
+    """Return whether this is a loopback address."""
     try:
-        return of_peer(host).is_loopback
+        return peer_address(host).is_loopback
     except ValueError:
         return False
 
 
 def is_local(host: str) -> bool:
-    """Return whether this is an address of the machine or of a private network."""
+    """Return whether this is an address of this machine or of a private network."""
     try:
-        peer = of_peer(host)
+        peer = peer_address(host)
     except ValueError:
         return False
     return any(peer in network for network in _LOCAL)
 
 
-def counted_as(host: str) -> str:
-    """Return the name under which limits count an address.
+def rate_limit_address(host: str) -> str:
+    """Return the text under which limits count an address.
 
-    Who owns an address of IPv6 owns the 2^64 beside it: they count as one. A port, which some
-    proxies add, does not count, and what is no address counts as it is.
+    A /64 of IPv6 counts as one client, since it has one owner. A port, which some proxies add, is
+    ignored; a text that is no address is returned as it is.
     """
     if host.startswith("["):
         host = host[1:].partition("]")[0]
@@ -75,7 +75,7 @@ def counted_as(host: str) -> str:
     if ":" not in host:
         return host
     try:
-        peer = of_peer(host)
+        peer = peer_address(host)
     except ValueError:
         return host
     if isinstance(peer, IPv4Address):
@@ -84,20 +84,20 @@ def counted_as(host: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
-    """Where requests come from, as far as the proxies in front are known."""
+class TrustedProxies:
+    """The proxies in front of the service whose `X-Forwarded-For` is trusted."""
 
-    trusted: Sequence[IPv4Network | IPv6Network] = ()  # proxies that tell whom they speak for
-    behind_proxy: bool = False  # everybody comes by one, since it ends TLS and not we
+    trusted: Sequence[IPv4Network | IPv6Network] = ()
+    behind_proxy: bool = False  # all requests come through a proxy, since it terminates TLS
 
-    def address_of(self, peer: str, forwarded: Sequence[str]) -> str:
-        """The address that a caller has towards us; empty: it is unknown.
+    def client_address(self, peer: str, forwarded: Sequence[str]) -> str:
+        """Return the address of a request's client; empty if it came through an unknown proxy.
 
-        `peer`: of the connection; `forwarded`: all of `X-Forwarded-For`, of which a proxy that is
-        trusted has written the last. Unknown is who comes by a proxy that nobody names.
+        `peer`: of the connection; `forwarded`: all `X-Forwarded-For` headers; a trusted proxy wrote
+        the last entry.
         """
         try:
-            host = of_peer(peer)
+            host = peer_address(peer)
         except ValueError:
             return ""
         if any(host in network for network in self.trusted):
@@ -105,6 +105,6 @@ class Whereabouts:
         return "" if self.behind_proxy and host.is_private else peer
 
 
-def invitation(base: str, token: str) -> str:
-    """The address of a one-time link."""
+def one_time_link(base: str, token: str) -> str:
+    """Return the address of a one-time link."""
     return f"{base}/app/convite/{token}"

@@ -1,9 +1,7 @@
-"""How well sources have served: what a minute tells, what a bar of the status page says, and what
-an incident is (contract 17).
+"""Availability of sources: status per minute, hour and day, incidents, and bars (contract 17).
 
-A place is a subject and a UF ("": the subject has none; BR: one call for all of them). It is served
-as its best source serves it, since one is enough. Where nobody asked, nothing is known, and nothing
-is said.
+A place is a subject and a UF ("": the subject has none; BR: one call for all of them). Its status
+is that of its best source, since one is enough. Without calls the status is unknown (`quiet`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,13 +17,12 @@ Standing: TypeAlias = Literal["ok", "degraded", "down", "quiet"]
 Span: TypeAlias = Literal["minute", "hour", "day"]
 Place: TypeAlias = tuple[str, str]
 
-# Best first. What is known to be down is worse than what nobody asked, but it is knowledge: where
-# one source is down and nobody was asked instead, people are not being served.
+# `quiet` is last, although `down` is worse: if one source is down and no other was called, the
+# place is down.
 BEST_FIRST: Sequence[Standing] = ("ok", "degraded", "down", "quiet")
 
-# Of fewer calls than this, one customer's odd document is half of all.
+# With fewer calls, one customer's odd document would be half of them.
 DOWN_CALLS_MIN = 5
-# More often than not, whoever asks gets nothing.
 DOWN_SHARE = 0.5
 # One in twenty: a source in good health stays well below, and customers begin to notice.
 DEGRADED_SHARE = 0.95
@@ -33,20 +30,20 @@ DEGRADED_SHARE = 0.95
 ALL_UFS = "BR"  # one call for all UFs
 
 MINUTE_MS = 60_000
-# One answer may be chance. A quarter of an hour without a failure is none.
+# A single answer may be luck; a quarter of an hour without a failure is a recovery.
 WELL_MS = 15 * MINUTE_MS
-# Nobody asked after the last failure: an incident is not kept open for what nobody knows.
+# Without calls after the last failure, an incident is closed after this time.
 FORGOTTEN_MS = HOUR_MS
-# Failures of UFs of one subject that begin together are one incident.
+# Failures in several UFs of one subject that begin within this time are one incident.
 TOGETHER_MS = 10 * MINUTE_MS
-# Of fewer, the usual one is chance.
+# With fewer incidents no usual duration is given.
 USUAL_INCIDENTS_MIN = 3
 
 
 class Counts(NamedTuple):
-    """How often somebody wanted a source, and how often it answered.
+    """How often a source was needed, and how often it answered.
 
-    Wanted counts also those whom an open circuit kept from it: they got nothing either.
+    `wanted` includes calls that an open circuit prevented: their callers got nothing either.
     """
 
     wanted: int
@@ -54,12 +51,12 @@ class Counts(NamedTuple):
 
     @property
     def share(self) -> float:
-        """0 to 1, of one that was wanted."""
+        """The share of answers, 0 to 1. Only if `wanted` is not 0."""
         return self.answered / self.wanted
 
     @property
     def standing(self) -> Standing:
-        """The same in one word."""
+        """The status that these counts amount to."""
         if not self.wanted:
             return "quiet"
         if self.wanted >= DOWN_CALLS_MIN and self.share < DOWN_SHARE:
@@ -68,7 +65,7 @@ class Counts(NamedTuple):
 
 
 class SourceCounts(NamedTuple):
-    """What one source was asked in one minute, hour or civil day."""
+    """Calls of one source in one minute, hour or civil day."""
 
     begins_ms: int
     subject: str
@@ -76,18 +73,17 @@ class SourceCounts(NamedTuple):
     source: str
     asked: int
     answered: int
-    turned_away: int  # by an open circuit, or because our own connections were all in use
+    turned_away: int  # by an open circuit, or because all connections were in use
 
     @property
     def counts(self) -> Counts:
-        """Whom it served."""
         return Counts(self.asked + self.turned_away, self.answered)
 
 
 def begins_ms(span: Span, at_ms: int) -> int:
-    """When the minute, hour or civil day of this instant began.
+    """Return when the minute, hour or civil day of this instant began.
 
-    Brasília is whole hours from UTC, and its days begin when they do: one may have 23 or 25 hours.
+    Brasília is whole hours from UTC; a civil day may have 23 or 25 hours.
     """
     if span == "day":
         return day_starts_ms(civil_day(at_ms))
@@ -96,9 +92,9 @@ def begins_ms(span: Span, at_ms: int) -> int:
 
 
 def best_counts(rows: Iterable[SourceCounts]) -> Mapping[Place, Counts]:
-    """Of each place its best source's counts, all of one span.
+    """Return the counts of each place's best source, from rows of one span.
 
-    A call for all UFs at once speaks for each of the subject's UFs, too.
+    A call for all UFs at once counts for each of the subject's UFs, too.
     """
     by_source: dict[Place, dict[str, Counts]] = {}
     for row in rows:
@@ -119,12 +115,12 @@ def best_counts(rows: Iterable[SourceCounts]) -> Mapping[Place, Counts]:
 
 
 def standings(rows: Iterable[SourceCounts]) -> Mapping[Place, Standing]:
-    """How each place that somebody asked was served, from rows of one span."""
+    """Return the status of each place that was called, from rows of one span."""
     return {place: counts.standing for place, counts in best_counts(rows).items()}
 
 
 def overall(of_places: Iterable[Standing]) -> Standing:
-    """Several places in one word: down only where all that was asked is."""
+    """Return the status of several places together; `down` only if all known ones are."""
     known = [standing for standing in of_places if standing != "quiet"]
     if not known:
         return "quiet"
@@ -138,7 +134,7 @@ def overall(of_places: Iterable[Standing]) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """Failures of one place that follow one another; few of them are no incident.
+    """A series of failures of one place; it is an incident if there were enough of them.
 
     Counts are of the minutes that had failures. An episode that has ended never changes.
     """
@@ -147,33 +143,31 @@ class Episode:
     uf: str
     began_ms: int  # of the first minute with failures
     failed_ms: int  # of the last one
-    well_ms: int | None  # of the first minute after it in which it answered; None: none yet
+    well_ms: int | None  # of the first minute after it without failures; None: none yet
     wanted: int
     answered: int
     ended_ms: int | None = None
 
     @property
     def place(self) -> Place:
-        """Subject and UF."""
         return self.subject, self.uf
 
     @property
     def is_incident(self) -> bool:
-        """Whether so many got nothing that it is worth telling."""
+        """Whether there were enough failures to report."""
         return self.wanted - self.answered >= DOWN_CALLS_MIN
 
     @property
     def has_recovered(self) -> bool:
-        """Whether its end was seen. Else nobody asked any more."""
+        """Whether it ended because the source answered again, not for lack of calls."""
         return self.ended_ms is not None and self.well_ms is not None
 
     @property
     def standing(self) -> Standing:
-        """`down` or `degraded`."""
         return "down" if self.answered < DOWN_SHARE * self.wanted else "degraded"
 
     def end(self, now_ms: int) -> "Episode":
-        """The same, ended if it is over by now."""
+        """Return this episode, with its end if it is over by now."""
         if self.well_ms is not None:
             ended_ms = self.well_ms if now_ms - self.well_ms >= WELL_MS else None
         else:
@@ -182,13 +176,13 @@ class Episode:
         return self if ended_ms is None else replace(self, ended_ms=ended_ms)
 
 
-def follow(
+def advance_episodes(
     under_way: Iterable[Episode], minutes: Sequence[SourceCounts], until_ms: int
 ) -> Sequence[Episode]:
-    """Go on with the episodes under way, minute by minute, to this instant.
+    """Advance the episodes under way to this instant, minute by minute.
 
-    `minutes` are those since the last time, in their order. What comes back is all that are under
-    way now, and the incidents that have ended; what was none is forgotten.
+    `minutes`: the rows since the last call, in order. Returns the episodes under way now and the
+    incidents that have ended; ended episodes that were no incident are dropped.
     """
     going = {episode.place: episode for episode in under_way}
     ended: list[Episode] = []
@@ -228,22 +222,22 @@ def _failed(place: Place, episode: Episode | None, at_ms: int, counts: Counts) -
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Episodes of one subject that began together. `subject` and `began_ms` name it for ever."""
+    """Episodes of one subject that began together. `subject` and `began_ms` identify it."""
 
     subject: str
     began_ms: int
     ended_ms: int | None  # None: under way
     ufs: Sequence[str]  # in alphabetical order; empty: the subject has none; BR: all at once
-    standing: Standing  # of the worst of them
-    has_recovered: bool  # of one that ended: whether it was seen to answer again
+    standing: Standing  # the worst of them
+    has_recovered: bool  # if it ended: whether the source answered again
 
 
 def incidents(episodes: Iterable[Episode]) -> Sequence[Incident]:
-    """What episodes are told as, the latest first."""
-    told = [episode for episode in episodes if episode.is_incident]
-    told.sort(key=lambda one: (one.subject, one.began_ms, one.uf))
+    """Return the incidents that episodes form, the latest first."""
+    relevant = [episode for episode in episodes if episode.is_incident]
+    relevant.sort(key=lambda one: (one.subject, one.began_ms, one.uf))
     groups: list[list[Episode]] = []
-    for one in told:
+    for one in relevant:
         first = groups[-1][0] if groups else None
         if (
             first is not None
@@ -253,11 +247,11 @@ def incidents(episodes: Iterable[Episode]) -> Sequence[Incident]:
             groups[-1].append(one)
         else:
             groups.append([one])
-    found = map(_together, groups)
+    found = map(_incident_of, groups)
     return sorted(found, key=lambda one: (one.began_ms, one.subject), reverse=True)
 
 
-def _together(episodes: Sequence[Episode]) -> Incident:
+def _incident_of(episodes: Sequence[Episode]) -> Incident:
     ends = [one.ended_ms for one in episodes if one.ended_ms is not None]
     worst = max((one.standing for one in episodes), key=BEST_FIRST.index)
     return Incident(
@@ -271,7 +265,7 @@ def _together(episodes: Sequence[Episode]) -> Incident:
 
 
 def usual_minutes(known: Iterable[Incident], subject: str) -> int | None:
-    """How long incidents of a subject last as a rule. None: too few were seen to end."""
+    """Return the usual length of a subject's incidents; None if too few are known."""
     lasted = [
         one.ended_ms - one.began_ms
         for one in known
@@ -286,7 +280,7 @@ def usual_minutes(known: Iterable[Incident], subject: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class StatusPeriod:
     """An hour or a civil day of one subject or place."""
 
     begins_ms: int
@@ -295,7 +289,7 @@ class Stretch:
 
 
 def spans(span: Span, now_ms: int, count: int) -> Sequence[tuple[int, int]]:
-    """The last so many hours or civil days, this one included: when each begins and ends."""
+    """Return begin and end of the last `count` hours or civil days, this one included."""
     ends = [begins_ms(span, now_ms)]
     while len(ends) < count:
         ends.append(begins_ms(span, ends[-1] - 1))
@@ -308,11 +302,10 @@ def bars(
     over: Sequence[tuple[int, int]],
     known: Mapping[int, Iterable[Standing]],
     troubles: Iterable[Episode],
-) -> Sequence[Stretch]:
-    """One bar for each span, from what is known of it by its beginning.
+) -> Sequence[StatusPeriod]:
+    """Return one bar per span. `known`: the statuses in each, by its beginning.
 
-    A day in which all but one hour went well was not well: where an incident lies in a bar, it says
-    `degraded` at the best. What nobody asked stays `quiet`, incident or not.
+    An incident within a span makes it `degraded` at best; without calls it stays `quiet`.
     """
     times = [(one.began_ms, one.ended_ms) for one in troubles if one.is_incident]
     found = []
@@ -323,5 +316,5 @@ def bars(
             for began_ms, ended_ms in times
         ):
             standing = "degraded"
-        found.append(Stretch(starts_ms, ends_ms, standing))
+        found.append(StatusPeriod(starts_ms, ends_ms, standing))
     return found

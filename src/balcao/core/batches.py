@@ -1,4 +1,4 @@
-"""Batches of lookups: their states and the arrows between them, rows, the quote (ADR 0044).
+"""Batches of lookups: states and their transitions, rows, the quote (ADR 0044).
 
 ```
 recebido → validando → cotado → executando → concluido
@@ -6,8 +6,8 @@ recebido → validando → cotado → executando → concluido
 cotado | executando | pausado → encerrando → encerrado        cotado → expirado
 ```
 
-There is no other arrow (contract 13.2). A row is charged at most once: every move of a row is part
-of the commit of its cause, and is refused with it where the row is not what its mover took it for.
+There is no other transition (contract 13.2). A row is charged at most once: a change of its state
+is in the same commit as its cause, and both are refused if the row is in another state by then.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ RowState: TypeAlias = Literal[
 ]
 ROW_STATES: tuple[RowState, ...] = get_args(RowState)
 
-ARROWS: Mapping[BatchState, frozenset[BatchState]] = {
+TRANSITIONS: Mapping[BatchState, frozenset[BatchState]] = {
     "recebido": frozenset({"validando"}),
     "validando": frozenset({"cotado", "recusado"}),
     "cotado": frozenset({"executando", "encerrando", "expirado"}),
@@ -69,41 +69,44 @@ ARROWS: Mapping[BatchState, frozenset[BatchState]] = {
     "recusado": frozenset(),
 }
 
-# Nothing happens to them by themselves any more: their data may go.
-OVER: frozenset[BatchState] = frozenset({"concluido", "encerrado", "expirado", "recusado"})
-# Rows that may still be asked about.
+# Final states: the data may be deleted.
+FINISHED_STATES: frozenset[BatchState] = frozenset(
+    {"concluido", "encerrado", "expirado", "recusado"}
+)
+# Rows that are still to be looked up.
 OPEN_ROWS: frozenset[RowState] = frozenset({"pendente", "em_andamento"})
-# Rows that were asked about, or would have been, and are over.
+# Rows that were looked up, or cancelled before that.
 ENDED_ROWS: frozenset[RowState] = frozenset({"concluida", "falha", "recusada", "cancelada"})
 
-# A quote that nobody confirms stands for a day (contract 13.3).
+# A quote can be confirmed for a day (contract 13.3).
 QUOTE_MS = 24 * 3_600_000
 
-# A row that a source could not be asked about is asked again; so often, and no more.
+# Attempts for a row whose source was unavailable.
 TRIES_MAX = 3
 
-# Fewer rows of the past say nothing of rows to come.
+# With fewer past rows no price is expected.
 PAST_ROWS_MIN = 100
 
 
-def may_become(state: BatchState, other: BatchState) -> bool:
-    """Return whether a state may become another."""
-    return other in ARROWS[state]
+def can_transition(state: BatchState, other: BatchState) -> bool:
+    """Return whether a batch may go from one state to another."""
+    return other in TRANSITIONS[state]
 
 
-class RowStanding(msgspec.Struct, gc=False):
-    """The state of a row while changes are being admitted, one after another."""
+class RowStatus(msgspec.Struct, gc=False):
+    """The state of a row while changes are checked, one after another."""
 
     state: RowState
-    request_id: str | None = None  # whose row it is, while it is `em_andamento`
+    request_id: str | None = None  # the request that holds it, while it is `em_andamento`
     credits: int = 0  # held for it, or charged
 
 
-def may_move(row: RowStanding | None, to: RowState, request_id: str | None) -> bool:
-    """Return whether this request may move the row. None: there is no such row any more.
+def can_move(row: RowStatus | None, to: RowState, request_id: str | None) -> bool:
+    """Return whether a request may change the row's state. `row` None: it was deleted.
 
-    A request that waits for a source takes the row first, and then it alone may move it. What is
-    available now goes from `pendente` to its end in one step: of two requests one finds it ended.
+    A request that waits for a source first takes the row, and then it alone may change it. An
+    available result goes from `pendente` to the final state in one step: of two requests, the
+    second is refused.
     """
     if row is None:
         return False
@@ -112,10 +115,10 @@ def may_move(row: RowStanding | None, to: RowState, request_id: str | None) -> b
     return row.state == "pendente" and to != "pendente"
 
 
-def end_of(status: int, tries: int) -> RowState:
+def state_after(status: int, tries: int) -> RowState:
     """Return the row's state after a reply (contract 13.4). `tries`: earlier attempts.
 
-    That there is no such thing is an answer. A source that cannot be asked now may be later.
+    A 404 is a result. A 503 is retried.
     """
     match status:
         case 200 | 404:
@@ -128,7 +131,7 @@ def end_of(status: int, tries: int) -> RowState:
             return "falha"
 
 
-# The job that takes up an erasure which was cut short.
+# The job that completes an interrupted erasure.
 ERASE = "lote_apagar"
 
 # Refusals of a row that pause its batch, because other rows would be refused too; by code.
@@ -157,7 +160,7 @@ class BatchQuote(msgspec.Struct, frozen=True):
     least: int
     greatest: int
     valid: int  # rows that will be asked about
-    at_hand: int  # of these, what is here
+    at_hand: int  # of these, with an available result
     quoted_ms: int
     until_ms: int  # it can be confirmed until then
 
@@ -168,7 +171,7 @@ class BatchQuote(msgspec.Struct, frozen=True):
 
 
 def quote_digest(rows_digest: bytes, tariff: str, operation: str, parameters: str) -> str:
-    """Return the digest that a confirmation names: of rows, prices, operation and parameters."""
+    """Return the digest to be confirmed: of rows, prices, operation and parameters."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (rows_digest, tariff.encode(), operation.encode(), parameters.encode()):
         digest.update(len(part).to_bytes(8, "big"))
@@ -177,35 +180,32 @@ def quote_digest(rows_digest: bytes, tariff: str, operation: str, parameters: st
 
 
 def expected_credits(past: RowTally, quote: BatchQuote) -> int | None:
-    """Return the expected price, by what such rows cost before; None: too few are known.
-
-    Never outside the quote's own bounds.
-    """
+    """Return the expected price by the cost of past rows, within the quote; None: too few rows."""
     if past.rows < PAST_ROWS_MIN:
         return None
     expected = round(past.credits / past.rows * quote.valid)
     return min(max(expected, quote.least), quote.greatest)
 
 
-class AskedLine(msgspec.Struct, frozen=True, array_like=True):
-    """A source that rows may need for a UF. `rows`: the number for which it is the first."""
+class SourceDemand(msgspec.Struct, frozen=True, array_like=True):
+    """A source that rows may need, for a UF. `rows`: for how many of them it is called first."""
 
     source: str
     uf: str  # "": the question has none
     rows: int = 0
 
 
-# Of a row that is at hand: reading, charging, sealing, keeping (`python -m bench batches speed`).
+# An available row: read, charge, seal, store (`python -m bench batches speed`).
 _ROW_SECONDS = 0.0002
 
 
 def expected_seconds(
     quote: BatchQuote, usual: Sequence[tuple[int, float | None]], places: int
 ) -> int | None:
-    """Return the expected seconds without other load; None: no source has answered of late.
+    """Return the expected seconds without other load; None: no recent call of a source is known.
 
-    `usual`: for how many rows a line comes first, and how many milliseconds it usually takes.
-    `places`: how many rows may wait for sources at once.
+    `usual`: per source, the number of rows and the usual milliseconds of a call. `places`: how many
+    rows may wait for sources at once.
     """
     known = [(rows, ms) for rows, ms in usual if rows and ms is not None]
     seconds = quote.valid * _ROW_SECONDS
@@ -219,10 +219,7 @@ def expected_seconds(
 
 
 def row_of_key(key: str) -> tuple[str, int] | None:
-    """Return the batch and line in a row's idempotency key, `lote/{id}/{linha}` (contract 13.4).
-
-    None: it is another key.
-    """
+    """Return batch and line of a row's idempotency key, `lote/{id}/{linha}` (13.4), or None."""
     match key.split("/"):
         case ["lote", batch_id, line] if line.isascii() and line.isdigit() and len(line) <= 9:
             return batch_id, int(line)

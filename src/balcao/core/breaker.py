@@ -1,15 +1,14 @@
-"""A circuit breaker: after several failures in a row a source is left alone for a while.
+"""A circuit breaker: after several failures in a row a source is not called for a while.
 
 closed ── N failures in a row ──▶ open ── S seconds ──▶ half-open: one probe goes through
    ▲                               ▲                          │
    └────────── any success ────────┼──────────────────────────┤
                                    └── no success within S ◀──┘
 
-A probe is a lease, not a lock. Letting it through opens the circuit for another S seconds, so a
-probe that hangs or is never heard of again keeps nobody out for longer, and a failure while the
-circuit is not closed changes nothing: the instant of the next probe is fixed already. So a
-source that recovers is asked again within S seconds of the first request for it, however long
-earlier calls take to fail.
+A probe is a lease, not a lock. Allowing it opens the circuit for another S seconds, so a probe that
+hangs or is lost blocks no caller for longer. A failure while the circuit is not closed changes
+nothing: the time of the next probe is already fixed. So a recovered source is called within S
+seconds of the first request for it, however long earlier calls take to fail.
 """
 
 import math
@@ -19,7 +18,7 @@ from typing import Literal, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class BreakerSettings:
-    """When to open, and for how long."""
+    """Failures after which a circuit opens, and for how long."""
 
     failures: int = 5
     seconds: float = 15.0  # half of the 30 s within which a recovered source is in use again
@@ -27,7 +26,7 @@ class BreakerSettings:
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """All that is remembered of one source. Instants are of a clock that never goes back."""
+    """The state of one source's breaker. Instants are of a monotonic clock."""
 
     failures_in_a_row: int = 0
     next_probe_at: float | None = None  # None: closed
@@ -35,14 +34,14 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Go on and ask; afterwards say `succeeded` or `failed` of this circuit."""
+    """The call is allowed; pass `circuit` to `succeeded` or `failed` afterwards."""
 
     circuit: Circuit
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Leave the source alone. From `retry_in_seconds` on a probe is let through."""
+    """The call is refused. A probe is allowed after `retry_in_seconds`."""
 
     retry_in_seconds: int
 
@@ -51,14 +50,14 @@ State: TypeAlias = Literal["closed", "open", "half-open"]
 
 
 def wait_seconds(circuit: Circuit, now: float) -> int:
-    """How long nobody is let through from now on; 0: the next one is."""
+    """Return the time until the next call is allowed, in whole seconds."""
     if circuit.next_probe_at is None:
         return 0
     return max(0, math.ceil(circuit.next_probe_at - now))
 
 
 def admit(circuit: Circuit, settings: BreakerSettings | None, now: float) -> Admitted | Refused:
-    """May the source be asked now? Without settings the breaker is off: always."""
+    """Decide whether the source may be called now. Without settings it always may."""
     if settings is None or circuit.next_probe_at is None:
         return Admitted(circuit)
     if now < circuit.next_probe_at:
@@ -67,12 +66,12 @@ def admit(circuit: Circuit, settings: BreakerSettings | None, now: float) -> Adm
 
 
 def succeeded(circuit: Circuit) -> Circuit:
-    """The source answered: closed, and what was before is forgotten."""
+    """Return the circuit after an answer: closed, without failures."""
     return circuit if circuit == Circuit() else Circuit()
 
 
 def failed(circuit: Circuit, settings: BreakerSettings | None, now: float) -> Circuit:
-    """The source let us down once more."""
+    """Return the circuit after a failure."""
     if settings is None or circuit.next_probe_at is not None:
         return circuit
     failures = circuit.failures_in_a_row + 1
@@ -80,7 +79,7 @@ def failed(circuit: Circuit, settings: BreakerSettings | None, now: float) -> Ci
 
 
 def state(circuit: Circuit, now: float) -> State:
-    """For measurements and the health page."""
+    """Return the state, for metrics and the health page."""
     if circuit.next_probe_at is None:
         return "closed"
     return "open" if now < circuit.next_probe_at else "half-open"

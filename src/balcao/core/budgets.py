@@ -1,12 +1,12 @@
-"""Budgets: how much of an account's credits and charges one of its parts may take (ADR 0043).
+"""Budgets: ceilings on the credits and charges of a part of an account (ADR 0043).
 
-A budget belongs to a key, a batch, a wallet or an end client, and begins anew every day or month
-of Brasília, or never. It counts what is spent, what is held and how many charges there were, in
-periods of their own: so nothing has to be set back when one begins. Whole credits.
+A budget belongs to a key, a batch, a wallet or an end client. Its period is a day or month of
+Brasília, or unlimited. Credits spent, credits held and charges are counted per period, so nothing
+has to be reset. Whole credits.
 
-An operation counts in the period of the instant at which it was opened, whenever it is settled. A
-clock that is wrong counts in the period it shows: each period keeps to its ceiling whatever the
-order in which they come, and one that was entered too early has less left when it truly begins.
+An operation counts in the period in which it was opened, whenever it is settled. With a wrong clock
+it counts in the period that the clock shows: every period keeps its ceiling, in any order, and one
+that was used too early has less left when it begins.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,15 +17,15 @@ import msgspec
 
 from balcao.core.calendar import civil_day_text, civil_month, day_starts_ms, from_ms
 from balcao.core.errors import InvalidParameter
-from balcao.core.marks import refuse_cpf
+from balcao.core.request_tags import reject_cpf
 
 OwnerKind: TypeAlias = Literal["chave", "lote", "carteira", "cliente"]
 PeriodKind: TypeAlias = Literal["uma_vez", "dia", "mes"]
 EventKind: TypeAlias = Literal["teto.aviso", "teto.atingido"]
 
-# In the order in which budgets are judged: the first that refuses is told.
+# In the order in which budgets are checked; the first refusal is reported.
 OWNER_KINDS: tuple[OwnerKind, ...] = ("chave", "lote", "carteira", "cliente")
-# Made and ended with their owner, as the ceiling that was confirmed with it (contract 12.2).
+# Created and ended with their owner; the ceiling was confirmed with it (contract 12.2).
 MADE_WITH_OWNER: Final[frozenset[OwnerKind]] = frozenset({"lote", "carteira"})
 PERIOD_KINDS: tuple[PeriodKind, ...] = ("uma_vez", "dia", "mes")
 
@@ -36,19 +36,19 @@ OWNED_MAX: Final = 20  # of one owner, for different operations
 
 CEILING_MAX: Final = 999_999_999_999
 NAME_CHARACTERS_MAX: Final = 80
-WARN_PERCENT: Final = 80  # where none is said
+WARN_PERCENT: Final = 80  # the default
 REACHED_PERCENT: Final = 100
 
 
 class Budget(msgspec.Struct, frozen=True, gc=False):
-    """One budget. At least one of the two ceilings is there."""
+    """A budget. At least one of the two ceilings is set."""
 
     budget_id: int
     account_id: int
-    number: str  # by which others know it
+    number: str  # its public id
     name: str
     owner_kind: OwnerKind
-    owner: str  # a key's number, a batch's or wallet's, or the client as it is marked
+    owner: str  # the number of a key, batch or wallet, or the client's `X-Cliente`
     period: PeriodKind
     credits_max: int | None
     calls_max: int | None  # operations that cost something
@@ -58,23 +58,23 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
     ended_ms: int | None = None
 
     def covers(self, operation: str) -> bool:
-        """Whether this operation counts against it."""
+        """Return whether this operation counts against the budget."""
         return self.operations is None or operation in self.operations
 
 
 class BudgetUse(msgspec.Struct, gc=False):
-    """What there was of a budget in one of its periods."""
+    """The use of a budget in one of its periods."""
 
     spent_credits: int = 0
     held_credits: int = 0
-    calls: int = 0  # charged, and open
-    warned_percent: int = 0  # the greatest threshold that was told
+    calls: int = 0  # charged or open
+    warned_percent: int = 0  # the greatest threshold that was notified
 
 
 class OverBudget(msgspec.Struct, frozen=True, gc=False):
-    """Refused: a budget does not cover it.
+    """Refusal: a budget does not cover the request.
 
-    What counts are credits, or operations: then `held` is 0, since those that are open are used.
+    Amounts are credits or, with `counts="calls"`, operations; open ones then count as `used`.
     """
 
     owner_kind: OwnerKind
@@ -82,14 +82,14 @@ class OverBudget(msgspec.Struct, frozen=True, gc=False):
     used: int
     held: int
     needed: int
-    back_ms: int | None  # when it begins anew; None: never
+    next_period_ms: int | None  # None: there is only one period
     counts: Literal["credits", "calls"] = "credits"
 
 
-class Happening(msgspec.Struct, frozen=True, gc=False):
-    """Something to be told to the account, written in the commit of its cause. Never refused.
+class AccountEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event for the account, written in the commit of its cause. Never refused.
 
-    `body` is JSON, and holds no personal data.
+    `body` is JSON without personal data.
     """
 
     account_id: int
@@ -101,7 +101,7 @@ class Happening(msgspec.Struct, frozen=True, gc=False):
 def owners_of(
     key_id: int | None, client: str | None, batch_id: str | None
 ) -> Sequence[tuple[OwnerKind, str]]:
-    """Whose budgets may cover an operation, in the order in which they are judged."""
+    """Return the owners whose budgets may cover an operation, in the order of the checks."""
     owners: list[tuple[OwnerKind, str]] = []
     if key_id is not None:
         owners.append(("chave", str(key_id)))
@@ -113,7 +113,7 @@ def owners_of(
 
 
 def period_of(kind: PeriodKind, at_ms: int) -> str:
-    """The period of an instant: empty, `YYYY-MM-DD` or `YYYY-MM` in Brasília."""
+    """Return the period of an instant: empty, `YYYY-MM-DD` or `YYYY-MM` in Brasília."""
     match kind:
         case "uma_vez":
             return ""
@@ -124,12 +124,12 @@ def period_of(kind: PeriodKind, at_ms: int) -> str:
 
 
 def periods_of(at_ms: int) -> tuple[str, ...]:
-    """Those of all kinds."""
+    """Return the periods of an instant, one per kind."""
     return tuple(period_of(kind, at_ms) for kind in PERIOD_KINDS)
 
 
-def back_ms(period: str) -> int | None:
-    """When the period after this one begins. None: there is no other."""
+def next_period_ms(period: str) -> int | None:
+    """Return when the period after this one begins; None: there is no other."""
     match period.split("-"):
         case [year, month]:
             return day_starts_ms(date(int(year) + int(month) // 12, int(month) % 12 + 1, 1))
@@ -139,33 +139,30 @@ def back_ms(period: str) -> int | None:
             return None
 
 
-def over(budget: Budget, use: BudgetUse, period: str, credits: int) -> OverBudget | None:
-    """None when one more operation of so many credits is covered, else what is missing.
+def excess(budget: Budget, use: BudgetUse, period: str, credits: int) -> OverBudget | None:
+    """Return None if the budget covers one more operation of so many credits, else the refusal.
 
-    `spent + held` never passes the ceiling, and neither do the operations (contract 12.3).
+    Neither `spent + held` nor the number of operations exceeds its ceiling (contract 12.3).
     """
     ceiling, kind = budget.credits_max, budget.owner_kind
     if ceiling is not None and use.spent_credits + use.held_credits + credits > ceiling:
         spent, held = use.spent_credits, use.held_credits
-        return OverBudget(kind, ceiling, spent, held, credits, back_ms(period))
+        return OverBudget(kind, ceiling, spent, held, credits, next_period_ms(period))
     ceiling = budget.calls_max
     if ceiling is not None and use.calls >= ceiling:
-        return OverBudget(kind, ceiling, use.calls, 0, 1, back_ms(period), "calls")
+        return OverBudget(kind, ceiling, use.calls, 0, 1, next_period_ms(period), "calls")
     return None
 
 
 def percent_used(budget: Budget, use: BudgetUse) -> int:
-    """How much of the ceiling is used, whole percent; of two ceilings the one that is nearer.
-
-    Of a ceiling of nothing, nothing is.
-    """
+    """Return the use in whole percent, of the ceiling that is nearer; 0 for a ceiling of 0."""
     credits = use.spent_credits * 100 // budget.credits_max if budget.credits_max else 0
     calls = use.calls * 100 // budget.calls_max if budget.calls_max else 0
     return credits if credits > calls else calls
 
 
 def threshold_reached(budget: Budget, use: BudgetUse, *, refused: bool = False) -> int:
-    """The greatest threshold: 0, `warn_percent` or 100, which the first refusal reaches too."""
+    """Return the greatest threshold reached: 0, `warn_percent` or 100; a refusal counts as 100."""
     percent = percent_used(budget, use)
     if refused or percent >= REACHED_PERCENT:
         return REACHED_PERCENT
@@ -173,26 +170,26 @@ def threshold_reached(budget: Budget, use: BudgetUse, *, refused: bool = False) 
 
 
 def warnings_due(budget: Budget, use: BudgetUse, *, refused: bool = False) -> Sequence[EventKind]:
-    """What was not told of this period yet: each threshold once (contract 12.5).
+    """Return the events that are due: each threshold once per period (contract 12.5).
 
-    Then the use's `warned_percent` has to become `threshold_reached`, if that is more.
+    The caller then raises the use's `warned_percent` to `threshold_reached`.
     """
-    told, due = use.warned_percent, list[EventKind]()
-    if told < budget.warn_percent < REACHED_PERCENT and (
+    notified, due = use.warned_percent, list[EventKind]()
+    if notified < budget.warn_percent < REACHED_PERCENT and (
         percent_used(budget, use) >= budget.warn_percent
     ):
         due.append("teto.aviso")
-    if told < REACHED_PERCENT == threshold_reached(budget, use, refused=refused):
+    if notified < REACHED_PERCENT == threshold_reached(budget, use, refused=refused):
         due.append("teto.atingido")
     return due
 
 
 def event_body(budget: Budget, use: BudgetUse, period: str) -> str:
-    """What an event says of a budget: JSON, with the numbers as they are then."""
-    told = {
+    """Return the JSON body of an event, with the budget's numbers at that moment."""
+    body = {
         "orcamento": budget.number,
         "nome": budget.name,
-        "de": whose(budget.owner_kind, budget.owner),
+        "de": owner_fields(budget.owner_kind, budget.owner),
         "periodo": budget.period,
         "quando": period or None,
         "teto_creditos": budget.credits_max,
@@ -202,38 +199,38 @@ def event_body(budget: Budget, use: BudgetUse, period: str) -> str:
         "usadas_consultas": use.calls,
         "aviso_percentual": budget.warn_percent,
         "percentual": percent_used(budget, use),
-        "volta_em": instant(back_ms(period)),
+        "volta_em": iso_instant(next_period_ms(period)),
     }
-    return msgspec.json.encode(told).decode()
+    return msgspec.json.encode(body).decode()
 
 
-def whose(kind: OwnerKind, owner: str) -> Mapping[str, str]:
-    """An owner as the API says it: a client by its value, all others by their number."""
+def owner_fields(kind: OwnerKind, owner: str) -> Mapping[str, str]:
+    """Return an owner as in the API: a client by its value, all others by their number."""
     return {"tipo": kind, "valor" if kind == "cliente" else "id": owner}
 
 
-def instant(at_ms: int | None) -> str | None:
-    """An instant as the API says it."""
+def iso_instant(at_ms: int | None) -> str | None:
+    """Return an instant in the API's format."""
     return None if at_ms is None else from_ms(at_ms).isoformat(timespec="milliseconds")
 
 
-def is_crowded(
+def exceeds_limits(
     new_kind: OwnerKind, new_operations: Sequence[str] | None, others: Iterable[Budget]
 ) -> bool:
-    """Whether one more budget beside the same owner's others would be too many (12.1)."""
+    """Return whether one more budget of the same owner would be too many (contract 12.1)."""
     scopes = [budget.operations for budget in others]
     everywhere = sum(scope is None for scope in scopes)
     named = {path for scope in scopes if scope is not None for path in scope}
-    looked_at = named if new_operations is None else new_operations
+    affected = named if new_operations is None else new_operations
     most = max(
-        (sum(scope is not None and path in scope for scope in scopes) for path in looked_at),
+        (sum(scope is not None and path in scope for scope in scopes) for path in affected),
         default=0,
     )
     return everywhere + most >= COVERING_MAX[new_kind] or len(scopes) >= OWNED_MAX
 
 
-def usual_name(kind: OwnerKind, owner: str) -> str:
-    """What a budget is called where nobody said anything else."""
+def default_name(kind: OwnerKind, owner: str) -> str:
+    """Return the name of a budget that was given none."""
     return f"{_OWNERS[kind]} {owner}"[:NAME_CHARACTERS_MAX]
 
 
@@ -245,18 +242,17 @@ _OWNERS: Mapping[OwnerKind, str] = {
 }
 
 
-def checked(budget: Budget, paths: Sequence[str]) -> Budget:
-    """What somebody wants to put in force, in its usual form; `paths`: of all operations.
+def validated(budget: Budget, paths: Sequence[str]) -> Budget:
+    """Return a new budget in normal form. `paths`: of all operations.
 
-    Raises `InvalidParameter` and `MarkWithCpf`, with the member of the API's body (contract
-    12.1).
+    Raises `InvalidParameter` and `TagWithCpf`, which name the field of the API (contract 12.1).
     """
     name = budget.name.strip()
     if not 1 <= len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
         raise InvalidParameter(f"nome: de 1 a {NAME_CHARACTERS_MAX} caracteres visíveis.")
-    refuse_cpf(name, "nome")
+    reject_cpf(name, "nome")
     if budget.owner_kind in MADE_WITH_OWNER:
-        # It is the ceiling that was confirmed: of credits, and of all that its owner does.
+        # Its ceiling is the one confirmed for the owner: in credits, for all its operations.
         if budget.credits_max is None:
             raise InvalidParameter("teto_creditos: um lote ou carteira sempre tem este teto.")
         if budget.operations is not None:

@@ -1,9 +1,9 @@
-"""Words of certificates and of the portals that issue them: one reading for every source.
+"""Classification of texts in certificates and in portals' messages, the same for every source.
 
-The body of a valid certificate is full of words that deny others: debts stand "com exigibilidade
-suspensa", erasures "invalidarão este documento", a copy without its code is "sem validade". So
-words deny a certificate in its title, type and status; in its free text only where neither code
-nor validity says that there is one (contract 9.12).
+The body of a valid certificate contains words that would deny another: debts "com exigibilidade
+suspensa", erasures that "invalidarão este documento", a copy without code "sem validade". So a
+certificate is denied by its title, type and status; by its free text only if it has neither code
+nor validity (contract 9.12).
 """
 
 import re
@@ -26,11 +26,11 @@ _NOT_IN_FORCE = re.compile(
     "|\\bNULA\\b|\\bSEM (?:EFEITO|VALIDADE)\\b|\\bINATIV"
 )
 
-# "Não constam débitos" is what good certificates contain.
+# "Não constam débitos" is in good certificates.
 _DEBTS = re.compile(
     "(?<!NAO )\\b(?:CONSTAM?|EXISTEM?|HA|POSSUI) (?:OS SEGUINTES )?(?:DEBITOS?|PENDENCIAS?)"
 )
-# Debts that stand in the way of nothing: Código Tributário Nacional, articles 151 and 206.
+# Debts that do not prevent a certificate: Código Tributário Nacional, articles 151 and 206.
 _HARMLESS_DEBTS = re.compile(
     "EXIGIBILIDADE (?:ESTA |ESTEJA )?SUSPENSA|SUSPENSA A EXIGIBILIDADE|AINDA NAO VENCID"
     "|COM EFEITOS? DE (?:CERTIDAO )?NEGATIVA"
@@ -56,7 +56,7 @@ _NOT_REGISTERED = re.compile(
 _IN_FORCE_ALREADY = re.compile(
     r"\b(?:SEGUNDA|2|2A) VIA\b|\b2VIA\b|CERTIDAO (?:\w+ ){0,8}EM VIGOR|CERTIDAO (?:AINDA )?VALIDA"
 )
-# What the portal found about the taxpayer, in so many words: nothing of its own went wrong.
+# An explicit finding about the taxpayer: the portal worked.
 _NAMED_FAULT = re.compile(
     r"(?<!NAO )\b(?:CONSTAM?|EXISTEM?|HA|POSSUI"
     r"|FORAM (?:CONSTATAD|ENCONTRAD|IDENTIFICAD|VERIFICAD)[AO]S)"
@@ -68,23 +68,23 @@ _TAXPAYER = re.compile("DEBITO|PENDEN|IRREGULAR|POSSIVEL EMITIR|INSCRI|CONTRIBUI
 
 
 class Reason(Enum):
-    """Subject of the reasons of an answer without data."""
+    """The reason for an answer without data."""
 
     INAPT = auto()  # the registration's status forbids it: final
-    UNDER_WAY = auto()  # it is being made, and nobody else may be asked
-    LATER = auto()  # the portal is down, or wants to be left alone
+    UNDER_WAY = auto()  # it is being issued: no other source may be asked
+    LATER = auto()  # the portal is down or asks to retry later
     NOT_REGISTERED = auto()  # the portal does not have this document
-    TROUBLE = auto()  # of the portal's own
-    TAXPAYER = auto()  # the taxpayer's own
+    TROUBLE = auto()  # a failure of the portal
+    TAXPAYER = auto()  # a finding about the taxpayer
     UNKNOWN = auto()
 
     @property
     def is_of_the_portal(self) -> bool:
-        """Whether it is about the portal, and so no result."""
+        """Whether the reason is about the portal: the answer is no result."""
         return self in (Reason.UNDER_WAY, Reason.LATER, Reason.TROUBLE)
 
 
-# In this order: a portal that is down may also write that it found nothing, and one that names
+# In this order: a portal that is down may also report that it found nothing, and one that reports
 # debts may also name the system where they are paid.
 _REASONS = (
     (_INAPT, Reason.INAPT),
@@ -105,7 +105,7 @@ def words(raw: str | None) -> str:
 
 
 def kind(*texts: str | None) -> CertificateType | None:
-    """Return the type by the first title or type that has one; a denial ends the search.
+    """Return the type named by the first of these titles or types; a denial ends the search.
 
     "Positiva" counts before "negativa": "Positiva (não negativa)" is a CPD, unless the effects are
     named, as in "Positiva de débitos com efeitos de negativa".
@@ -171,7 +171,7 @@ def claims_debts(text: str | None) -> bool:
 
 
 def reason_of(reasons: str | None) -> Reason:
-    """Return what the reasons of an answer without data are about."""
+    """Return the reason given in the text of an answer without data."""
     plain = words(reasons)
     return next((each for pattern, each in _REASONS if pattern.search(plain)), Reason.UNKNOWN)
 

@@ -1,4 +1,4 @@
-"""Tax clearance certificates: what sources say, until when it may be served, and how it is read.
+"""Tax clearance certificates: records of the sources, and until when they may be served.
 
 Specification, "Federal joint tax clearance certificate", "State tax clearance certificate",
 "Cache"; contract 3, 4.6 to 4.8, 8. Days are civil days in Brasília, as ISO text `YYYY-MM-DD`,
@@ -18,40 +18,40 @@ from balcao.core.questions import Inquiry, Record
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
-# What came of asking for one: `none` where nothing was issued, `other` where nobody can say what.
+# The outcome of a request: `none` if nothing was issued, `other` if the type is unknown.
 Verdict: TypeAlias = Literal["CND", "CPEND", "CPD", "other", "none"]
 
-# A result that may change as soon as somebody pays is not believed for longer (contract 4.6).
+# A negative result may change as soon as debts are paid (contract 4.6).
 SHORT_CACHE_MS = 60 * 60 * 1000
 
 MediaType: TypeAlias = Literal["application/pdf", "text/html"]
 
 
 class StoredReceipt(msgspec.Struct, frozen=True):
-    """Where a receipt's bytes are: by the digest of their content."""
+    """A receipt's bytes in the store, under the digest of their content."""
 
     digest: str  # BLAKE2b-256, hexadecimal
     media_type: MediaType
     size_bytes: int
 
 
-class CertificateGiven(msgspec.Struct, frozen=True, gc=False):
-    """What a request brought of a certificate, as it is remembered for as long as the receipt."""
+class CertificateSummary(msgspec.Struct, frozen=True, gc=False):
+    """The facts of a certificate stored with the request's trace, as long as its receipt."""
 
-    verdict: Verdict | None  # None: asked for before this was remembered
-    validity: str | None  # the last day on which it proves anything
-    name: str | None  # a company's, without a CPF; a person's is not remembered
-    receipt_id: str | None  # None: there was no receipt, or it is not kept any more
+    verdict: Verdict | None  # None: in traces from before it was stored
+    validity: str | None  # the last day
+    name: str | None  # a company's, without a CPF; a person's is not stored
+    receipt_id: str | None  # None: there was no receipt, or it was deleted
     media_type: MediaType | None  # of the receipt
-    issued_on: str | None = None  # None: the source did not say, or nobody remembered it yet
+    issued_on: str | None = None  # None: the source does not give it, or it was not stored then
 
 
 class FederalCertificate(Record, frozen=True, omit_defaults=True):
-    """What a source said of one taxpayer, functional negatives included."""
+    """A source's answer about a taxpayer's federal certificate, also if none was issued."""
 
     document: str  # CNPJ or CPF, without punctuation
     kind: CertificateType | None = None  # None: impossible to issue, or unclassified
-    kind_text: str | None = None  # the source's own words, where they could not be classified
+    kind_text: str | None = None  # the source's text, if it could not be classified
     title: str = ""
     code: str | None = None
     name: str = ""
@@ -59,7 +59,7 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True):
     issued_on: str | None = None
     validity: str | None = None
     extended_validity: str | None = None
-    queried_at: str | None = None  # ISO 8601 with offset, as the source says; None: it does not
+    queried_at: str | None = None  # ISO 8601 with offset, by the source
     issued: bool = False
     rfb_debts: bool | None = None
     pgfn_debts: bool | None = None
@@ -80,26 +80,24 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True):
 
     @property
     def good(self) -> bool:
-        """CND or CPEND: what the caller hoped for."""
+        """Whether it is a CND or CPEND."""
         return self.kind in ("CND", "CPEND")
 
     @property
     def verdict(self) -> Verdict:
-        """What came of asking for it."""
         if self.kind is not None:
             return self.kind
         return "other" if self.kind_text or self.title else "none"
 
     def flaw(self, inquiry: Inquiry) -> str | None:
-        """See `Record`. A branch is certified by its head office."""
-        asked = inquiry.document
+        asked = inquiry.document  # a branch has the certificate of its head office
         if isinstance(asked, Cnpj) and self.document[:8] == asked.root:
             return None
         return self.another(self.document, inquiry)
 
 
 class StateCertificate(Record, frozen=True, omit_defaults=True):
-    """What one state treasury said of a company."""
+    """A state treasury's answer about a company's certificate, also if none was issued."""
 
     document: str
     uf: str
@@ -109,32 +107,30 @@ class StateCertificate(Record, frozen=True, omit_defaults=True):
     number: str | None = None
     fiscal_message: str | None = None
     message: str | None = None
-    queried_at: str | None = None  # YYYY-MM-DD HH:mm:ss in Brasília; None: the source says none
+    queried_at: str | None = None  # YYYY-MM-DD HH:mm:ss in Brasília, by the source
     validity: str | None = None
     receipt: StoredReceipt | None = None
 
     @property
     def good(self) -> bool:
-        """A negative certificate was issued."""
+        """Whether a negative certificate was issued."""
         return bool(self.issued) and self.negative is not False
 
     @property
     def verdict(self) -> Verdict:
-        """What came of asking for it; states tell negative ones from nothing (specification)."""
-        return "CND" if self.good else "none"
+        return "CND" if self.good else "none"  # states issue no other kinds (specification)
 
     def flaw(self, inquiry: Inquiry) -> str | None:
-        """See `Record`."""
         if self.uf != inquiry.uf:
             return "respondeu sobre outra UF"
         return self.another(self.document, inquiry)
 
 
 def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str | None:
-    """The last day on which the entry may be served from cache; None: it may never be.
+    """Return the last day on which the entry may be served from the cache; None: never.
 
-    CND and CPEND with code and validity: the day before the effective validity. Everything else
-    may change after regularization: the day on which the source was asked (contract 4.6).
+    CND and CPEND with code and validity: the day before the effective validity. Other results may
+    change after regularization: the day on which the source was asked (contract 4.6).
     """
     if not certificate.good:
         return civil_day_text(asked_ms)
@@ -146,7 +142,7 @@ def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str |
 
 
 def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: int) -> bool:
-    """Whether the entry may be served now, by a strategy that takes the cache first."""
+    """Return whether the entry may be served now by a strategy that reads the cache first."""
     last = federal_valid_until(certificate, asked_ms)
     if last is None or civil_day_text(now_ms) > last:
         return False
@@ -156,7 +152,10 @@ def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: in
 
 
 def state_valid_until(certificate: StateCertificate, asked_ms: int) -> str | None:
-    """As for the federal one; only a positive result with a validity date is kept (4.7)."""
+    """Return the last day on which the entry may be served; None: never.
+
+    Only a good certificate with a validity may be (contract 4.7).
+    """
     if not certificate.good or certificate.validity is None:
         return None
     last = _day_before(certificate.validity)
@@ -164,7 +163,7 @@ def state_valid_until(certificate: StateCertificate, asked_ms: int) -> str | Non
 
 
 def state_may_serve(certificate: StateCertificate, asked_ms: int, now_ms: int) -> bool:
-    """Whether the entry may be served now."""
+    """Return whether the entry may be served now."""
     last = state_valid_until(certificate, asked_ms)
     return last is not None and civil_day_text(now_ms) <= last
 

@@ -1,7 +1,6 @@
-"""Plain characters: the ASCII form of digits, signs and blanks that a text has in other forms.
+"""Normalization of full-width digits, dashes, typographic and invisible characters to ASCII.
 
-Full-width digits, dashes, typographic blanks and invisible characters, as the reader of documents
-recognises them (`core.document_reader.cell_text`).
+The characters are those that `core.document_reader.cell_text` recognises.
 """
 
 import re
@@ -16,14 +15,14 @@ _OTHERS = re.compile("[^\x20-\x7e\u00c0-\u024f]")
 
 
 def plain_text(text: str) -> str:
-    """Return the text in plain characters, without the invisible ones."""
+    """Return the text in plain ASCII characters, without invisible ones."""
     if _OTHERS.search(text) is None:
         return text
     return "".join(map(_plain, text))
 
 
-def plain_with_places(text: str) -> tuple[str, Sequence[int]]:
-    """Return the plain text, and for each of its characters its place in the original text."""
+def plain_text_with_offsets(text: str) -> tuple[str, Sequence[int]]:
+    """Return the plain text, and for each of its characters the offset in the original text."""
     if _OTHERS.search(text) is None:
         return text, range(len(text))
     parts = list(map(_plain, text))

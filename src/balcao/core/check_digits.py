@@ -1,7 +1,7 @@
 """Check digits of CNPJs, CPFs and Suframa's numbers: modulo 11 of a weighted sum.
 
-A character counts as its ASCII code minus 48. Rules: contract 2.1 and 2.2; ADR 0049;
-`cnpj-alfanumerico.md` section 2. The tests compare with a library's.
+The value of a character is its ASCII code minus 48. Rules: contract 2.1 and 2.2; ADR 0049;
+`cnpj-alfanumerico.md` section 2. The tests compare with a library.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _LOW = (1 << _BITS) - 1
 
 
 def _weights(first: Sequence[int], second: Sequence[int]) -> tuple[Sequence[int], int]:
-    """Return the weights of both digits, and their sum for characters that are all `0`."""
+    """Return the combined weights of both digits, and their sum times the ASCII code of `0`."""
     both = [low + (high << _BITS) for low, high in zip(first, second, strict=True)]
     return both, ord("0") * sum(both)
 
@@ -43,5 +43,5 @@ def cpf_check_digits(base: str) -> str:
 
 
 def zone_check_digit(base: str) -> str:
-    """Return the last digit of a number of Suframa's, from the first eight (ADR 0049)."""
+    """Return the last digit of a Suframa number from its first eight (ADR 0049)."""
     return _check_digits(base, _ZONE)[0]

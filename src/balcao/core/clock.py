@@ -1,142 +1,141 @@
-"""What time it is believed to be, when clocks disagree (contract 9.8, ADR 0025).
+"""An estimate of the current time that withstands clock jumps (contract 9.8, ADR 0025).
 
-A steady clock counts time as it goes by and knows no date; another one tells the date and may
-jump. What is between them is the *offset*: it stays as it is until the other clock is set. So the
-time that is believed is the steady clock's plus an offset, and only these functions say when that
-changes. All in milliseconds.
+The steady clock is monotonic and has no date; the wall clock has one and may jump. Their difference
+is the *offset*, which is constant until the wall clock is set. The estimated time is the steady
+clock plus an estimated offset, and only these functions change the estimate. All in milliseconds.
 """
 
 from collections.abc import Callable
 
 import msgspec
 
-# What clocks are corrected by every day (NTP, a leap second) is followed at once.
+# Ordinary corrections (NTP, a leap second) are followed at once.
 SMALL_MS = 5_000
 
-# A jump is undone within this time, if something watches over the clock: time daemons look every 34
-# minutes at the latest. What still stands then is believed.
+# A time daemon undoes a wrong jump within 34 minutes. A jump that lasts this long is accepted.
 CONFIRMED_MS = 3_600_000
 
-# At a start nothing tells how long the machine was off. Up to this long, nobody is surprised.
+# The machine may have been off before a start; up to this long is plausible.
 OFF_MS = 86_400_000
 
 
-class Heard(msgspec.Struct, frozen=True, gc=False):
-    """What a clock said: its offset to the steady one, and by how much that may be wrong."""
+class ClockReading(msgspec.Struct, frozen=True, gc=False):
+    """A reading of the wall clock: its offset to the steady clock, and the error of that."""
 
     offset_ms: int
     error_ms: int
 
 
-def read_beside(steady_ms: Callable[[], int], clock_ms: Callable[[], int]) -> Heard:
-    """What a clock says: it was read at some moment between asking and hearing."""
+def take_reading(steady_ms: Callable[[], int], clock_ms: Callable[[], int]) -> ClockReading:
+    """Read the wall clock between two readings of the steady one."""
     before = steady_ms()
-    said = clock_ms()
+    now = clock_ms()
     after = steady_ms()
-    return Heard(said - (before + after) // 2, (after - before) // 2 + 1)
+    return ClockReading(now - (before + after) // 2, (after - before) // 2 + 1)
 
 
 class Jump(msgspec.Struct, frozen=True, gc=False):
-    """What the clock has said since a moment on the steady clock, and what is not believed yet."""
+    """An offset that is not accepted yet, and since when (on the steady clock) it was read."""
 
     offset_ms: int
     since_ms: int
 
 
-class Belief(msgspec.Struct, frozen=True, gc=False):
-    """The offset that is believed, and what it may be instead."""
+class ClockEstimate(msgspec.Struct, frozen=True, gc=False):
+    """The estimated offset, and the other values that it may have."""
 
     offset_ms: int
-    since_ms: int  # on the steady clock: when it began to be believed
-    # The latest instant in the books, as if no time had gone by since: where what the clock said
-    # at the start is before it, or surprisingly long after, and has not stood for long.
-    books_ms: int | None = None
+    since_ms: int  # on the steady clock
+    # The offset at which it would now be the latest instant in the ledger. Set while the clock is
+    # in doubt: at the start it was before that instant, or implausibly long after it.
+    ledger_ms: int | None = None
     jump: Jump | None = None
 
     @property
-    def sure_ms(self) -> int:
-        """The offset of an instant that is past whichever of them is right."""
+    def safe_offset_ms(self) -> int:
+        """The smallest possible offset: the time by it is certainly past."""
         offset = self.offset_ms
-        if self.books_ms is not None:
-            offset = min(offset, self.books_ms)
+        if self.ledger_ms is not None:
+            offset = min(offset, self.ledger_ms)
         if self.jump is not None:
             offset = min(offset, self.jump.offset_ms)
         return offset
 
     @property
-    def behind_books(self) -> bool:
-        """Whether the clock is, or the books' was, certainly wrong."""
-        return self.books_ms is not None and self.offset_ms < self.books_ms
+    def behind_ledger(self) -> bool:
+        """Whether the clock is before the latest instant in the ledger: one of them is wrong."""
+        return self.ledger_ms is not None and self.offset_ms < self.ledger_ms
 
 
 class ClockState(msgspec.Struct, frozen=True):
-    """What there is to tell about a clock; by default, that all is well."""
+    """The state of a process's clock, for monitoring."""
 
-    of_database: bool = False  # the database's clock is believed, else the system's
-    system_ahead_ms: int = 0  # this machine's clock against the time that is believed
-    jump_ms: int = 0  # by how much the clock that is believed has jumped, if that is not yet
-    books_ahead_ms: int = 0  # the books against the clock at the start, while it is on trial
-    jumps: int = 0  # seen so far
+    of_database: bool = False  # the estimate follows the database's clock, not the system's
+    system_ahead_ms: int = 0  # this machine's clock against the estimate
+    jump_ms: int = 0  # size of a jump that is not accepted yet
+    ledger_ahead_ms: int = 0  # the ledger against the clock at the start, while in doubt
+    jumps: int = 0  # so far
 
     @property
     def is_off(self) -> bool:
-        """Whether this machine's clock is not the database's: no request should be sent here.
+        """Whether this machine's clock differs from the database's: it should get no requests.
 
-        Nor what the database's says since a jump: where all machines are set by the same one, they
-        all jump together, and no node would be left.
+        A machine that agrees with a jump of the database's clock is not off: if all machines are
+        set by the same time server, all jump together, and no node would be left.
         """
         apart = min(abs(self.system_ahead_ms), abs(self.system_ahead_ms - self.jump_ms))
         return self.of_database and apart > SMALL_MS
 
     @property
     def in_doubt(self) -> bool:
-        """Whether nothing is removed that only the clock says is old."""
-        return self.jump_ms != 0 or self.books_ahead_ms != 0
+        """Whether nothing may be deleted for its age."""
+        return self.jump_ms != 0 or self.ledger_ahead_ms != 0
 
 
-def begin(offset_ms: int, steady_ms: int, books_ms: int | None) -> Belief:
-    """What to believe at a start, with the offset of the latest instant in the books.
+def initial_estimate(offset_ms: int, steady_ms: int, ledger_ms: int | None) -> ClockEstimate:
+    """Return the estimate at a start. `ledger_ms`: the offset of the ledger's latest instant.
 
-    The clock: nothing went by beside it while nobody was there. What it says is on trial where
-    the books contradict it, or where it has gone on for surprisingly long.
+    The clock is taken as it is, but in doubt if the ledger contradicts it or if it is implausibly
+    far ahead of the ledger.
     """
-    expected = books_ms is None or -SMALL_MS <= offset_ms - books_ms <= OFF_MS
-    return Belief(offset_ms, steady_ms, None if expected else books_ms)
+    expected = ledger_ms is None or -SMALL_MS <= offset_ms - ledger_ms <= OFF_MS
+    return ClockEstimate(offset_ms, steady_ms, None if expected else ledger_ms)
 
 
-def listen(belief: Belief, heard: Heard, steady_ms: int) -> Belief:
-    """What to believe after the clock was read again."""
-    apart = heard.offset_ms - belief.offset_ms
-    if abs(apart) <= SMALL_MS:
-        # What may be a fault of reading changes nothing.
-        offset = belief.offset_ms if abs(apart) <= heard.error_ms else heard.offset_ms
-        stood = steady_ms - belief.since_ms >= CONFIRMED_MS
-        return Belief(offset, belief.since_ms, None if stood else belief.books_ms)
-    if belief.books_ms is not None and _fits_better(heard.offset_ms, belief, belief.books_ms):
-        return begin(heard.offset_ms, steady_ms, belief.books_ms)
-    jump = belief.jump
-    if jump is None or abs(heard.offset_ms - jump.offset_ms) > SMALL_MS:
-        jump = Jump(heard.offset_ms, steady_ms)
+def update(estimate: ClockEstimate, reading: ClockReading, steady_ms: int) -> ClockEstimate:
+    """Return the estimate after another reading."""
+    difference = reading.offset_ms - estimate.offset_ms
+    if abs(difference) <= SMALL_MS:
+        within_error = abs(difference) <= reading.error_ms
+        offset = estimate.offset_ms if within_error else reading.offset_ms
+        confirmed = steady_ms - estimate.since_ms >= CONFIRMED_MS
+        return ClockEstimate(offset, estimate.since_ms, None if confirmed else estimate.ledger_ms)
+    if estimate.ledger_ms is not None and _fits_better(reading.offset_ms, estimate):
+        return initial_estimate(reading.offset_ms, steady_ms, estimate.ledger_ms)
+    jump = estimate.jump
+    if jump is None or abs(reading.offset_ms - jump.offset_ms) > SMALL_MS:
+        jump = Jump(reading.offset_ms, steady_ms)
     if steady_ms - jump.since_ms >= CONFIRMED_MS:
-        return Belief(heard.offset_ms, jump.since_ms)
-    return msgspec.structs.replace(belief, jump=jump)
+        return ClockEstimate(reading.offset_ms, jump.since_ms)
+    return msgspec.structs.replace(estimate, jump=jump)
 
 
-def after_gap(belief: Belief, gap_ms: int, steady_ms: int) -> Belief:
-    """What to believe when so much of the steady clock's time went by since the last look.
+def after_gap(estimate: ClockEstimate, gap_ms: int, steady_ms: int) -> ClockEstimate:
+    """Return the estimate after a gap in the readings, measured by the steady clock.
 
-    After a long one it is as at a start: a machine that slept, or one whose clocks all jumped. A
-    steady clock that has gone back was none.
+    A long gap is treated like a start: the machine slept, or all its clocks jumped. After a
+    negative gap the steady clock was not steady, and the doubts based on it are dropped.
     """
     if gap_ms < 0:
-        return begin(belief.offset_ms, steady_ms, None)
+        return initial_estimate(estimate.offset_ms, steady_ms, None)
     if gap_ms > OFF_MS:
-        return begin(belief.offset_ms, steady_ms, belief.sure_ms - gap_ms)
-    return belief
+        return initial_estimate(estimate.offset_ms, steady_ms, estimate.safe_offset_ms - gap_ms)
+    return estimate
 
 
-def _fits_better(offset_ms: int, belief: Belief, books_ms: int) -> bool:
-    """Whether a clock on trial was set to what the books leave possible, or nearer to them."""
-    if offset_ms < books_ms - SMALL_MS:
+def _fits_better(offset_ms: int, estimate: ClockEstimate) -> bool:
+    """Return whether a clock in doubt was set to an offset that agrees better with the ledger."""
+    assert estimate.ledger_ms is not None
+    if offset_ms < estimate.ledger_ms - SMALL_MS:
         return False
-    return belief.behind_books or offset_ms < belief.offset_ms
+    return estimate.behind_ledger or offset_ms < estimate.offset_ms

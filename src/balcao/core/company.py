@@ -1,7 +1,7 @@
-"""What the company registry says of one establishment, whoever said it.
+"""Registry data of an establishment and its company, the same type for every source.
 
-Field names and meanings: specification, "Company registry data"; texts: contract 8.
-Every source fills this one type; the answer's `response` is this type as JSON.
+Field names and meanings: specification, "Company registry data"; texts: contract 8. The answer's
+`response` is this type as JSON.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Annotated, Self, TypeVar
 
 import msgspec
 
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.personal import mask_cpf_in_text, with_masked_texts
 from balcao.core.questions import Inquiry, Record
 from balcao.core.text import unaccented
@@ -22,29 +22,29 @@ PARTNERS_MAX = 10_000  # real companies have thousands (contract 9.5)
 
 @described("Codigo", "Um código de uma tabela oficial e sua descrição.")
 class Coded(msgspec.Struct, frozen=True, gc=False):
-    """A code of an official table. No text in the table: the code and a null description."""
+    """A code of an official table; the description is null if the table has none."""
 
-    codigo: Annotated[str | None, said("O código, como texto.")]
-    descricao: Annotated[str | None, said("A descrição da tabela.")]
+    codigo: Annotated[str | None, doc("O código, como texto.")]
+    descricao: Annotated[str | None, doc("A descrição da tabela.")]
 
 
 @described("Socio", "Um sócio ou administrador.")
 class Partner(msgspec.Struct, frozen=True, gc=False):
-    """One partner. Natural persons' documents come as `***456789**` unless opted in."""
+    """A partner. A natural person's document is `***456789**` without the opt-in."""
 
-    nome: Annotated[str | None, said("Nome ou nome empresarial.")] = None
+    nome: Annotated[str | None, doc("Nome ou nome empresarial.")] = None
     cpf_cnpj_socio: Annotated[
-        str | None, said("CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`.")
+        str | None, doc("CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`.")
     ] = None
-    qualificacao_socio: Annotated[str | None, said("Qualificação na empresa.")] = None
-    pais: Annotated[str | None, said("País, de sócios do exterior.")] = None
+    qualificacao_socio: Annotated[str | None, doc("Qualificação na empresa.")] = None
+    pais: Annotated[str | None, doc("País, de sócios do exterior.")] = None
     documento_representante_legal: Annotated[
-        str | None, said("CPF do representante, mascarado como acima.")
+        str | None, doc("CPF do representante, mascarado como acima.")
     ] = None
-    nome_representante_legal: Annotated[str | None, said("Nome do representante legal.")] = None
-    faixa_etaria: Annotated[str | None, said("`Entre 41 a 50 anos`, …, `Não se aplica`.")] = None
+    nome_representante_legal: Annotated[str | None, doc("Nome do representante legal.")] = None
+    faixa_etaria: Annotated[str | None, doc("`Entre 41 a 50 anos`, …, `Não se aplica`.")] = None
     data_entrada_sociedade: Annotated[
-        str | None, said("Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`.")
+        str | None, doc("Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`.")
     ] = None
 
 
@@ -54,68 +54,66 @@ class Partner(msgspec.Struct, frozen=True, gc=False):
     " vazio.",
 )
 class Company(Record, frozen=True, kw_only=True):
-    """One establishment with its company's data. Dates are YYYY-MM-DD, codes are text."""
+    """An establishment with its company's data. Dates are YYYY-MM-DD, codes are text."""
 
-    cnpj: Annotated[str, said("CNPJ, sem pontuação.")]
-    identificador_matriz_filial: Annotated[str | None, said("`MATRIZ` ou `FILIAL`.")] = None
-    data_de_abertura: Annotated[str | None, said("Data de abertura.", format="date")] = None
-    nome_empresarial: Annotated[str | None, said("Nome empresarial (razão social).")] = None
-    nome_fantasia: Annotated[str | None, said("Nome fantasia.")] = None
-    atividade_economica_principal: Annotated[Coded | None, said("Atividade principal (CNAE).")] = (
+    cnpj: Annotated[str, doc("CNPJ, sem pontuação.")]
+    identificador_matriz_filial: Annotated[str | None, doc("`MATRIZ` ou `FILIAL`.")] = None
+    data_de_abertura: Annotated[str | None, doc("Data de abertura.", format="date")] = None
+    nome_empresarial: Annotated[str | None, doc("Nome empresarial (razão social).")] = None
+    nome_fantasia: Annotated[str | None, doc("Nome fantasia.")] = None
+    atividade_economica_principal: Annotated[Coded | None, doc("Atividade principal (CNAE).")] = (
         None
     )
     atividades_economicas_secundarias: Annotated[
-        tuple[Coded, ...], said("Atividades secundárias (CNAE).")
+        tuple[Coded, ...], doc("Atividades secundárias (CNAE).")
     ] = ()
-    natureza_juridica: Annotated[Coded | None, said("Natureza jurídica.")] = None
-    tipo_logradouro: Annotated[str | None, said("Tipo do logradouro: RUA, AVENIDA, …")] = None
-    logradouro: Annotated[str | None, said("Nome do logradouro.")] = None
-    numero: Annotated[str | None, said("Número no logradouro.")] = None
-    complemento: Annotated[str | None, said("Complemento do endereço.")] = None
-    bairro: Annotated[str | None, said("Bairro.")] = None
-    municipio: Annotated[str | None, said("Município.")] = None
-    cep: Annotated[str | None, said("CEP, só dígitos.")] = None
-    uf: Annotated[str | None, said("Sigla da unidade da federação.")] = None
-    endereco_eletronico: Annotated[str | None, said("E-mail de contato.")] = None
+    natureza_juridica: Annotated[Coded | None, doc("Natureza jurídica.")] = None
+    tipo_logradouro: Annotated[str | None, doc("Tipo do logradouro: RUA, AVENIDA, …")] = None
+    logradouro: Annotated[str | None, doc("Nome do logradouro.")] = None
+    numero: Annotated[str | None, doc("Número no logradouro.")] = None
+    complemento: Annotated[str | None, doc("Complemento do endereço.")] = None
+    bairro: Annotated[str | None, doc("Bairro.")] = None
+    municipio: Annotated[str | None, doc("Município.")] = None
+    cep: Annotated[str | None, doc("CEP, só dígitos.")] = None
+    uf: Annotated[str | None, doc("Sigla da unidade da federação.")] = None
+    endereco_eletronico: Annotated[str | None, doc("E-mail de contato.")] = None
     telefone: Annotated[
-        str | None, said("Telefone com DDD, só dígitos; dois são separados por ` / `.")
+        str | None, doc("Telefone com DDD, só dígitos; dois são separados por ` / `.")
     ] = None
-    ente_federativo_responsavel: Annotated[str | None, said("Ente federativo responsável.")] = None
+    ente_federativo_responsavel: Annotated[str | None, doc("Ente federativo responsável.")] = None
     situacao_cadastral: Annotated[
-        str | None, said("`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`.")
+        str | None, doc("`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`.")
     ] = None
     data_da_situacao_cadastral: Annotated[
-        str | None, said("Data da situação cadastral.", format="date")
+        str | None, doc("Data da situação cadastral.", format="date")
     ] = None
-    situacao_especial: Annotated[str | None, said("Situação especial.")] = None
+    situacao_especial: Annotated[str | None, doc("Situação especial.")] = None
     data_da_situacao_especial: Annotated[
-        str | None, said("Data da situação especial.", format="date")
+        str | None, doc("Data da situação especial.", format="date")
     ] = None
     porte: Annotated[
-        str | None, said("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`.")
+        str | None, doc("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`.")
     ] = None
-    socios: Annotated[tuple[Partner, ...], said("Quadro de sócios e administradores.")] = ()
+    socios: Annotated[tuple[Partner, ...], doc("Quadro de sócios e administradores.")] = ()
 
     def flaw(self, inquiry: Inquiry) -> str | None:
-        """See `Record`."""
         if len(self.socios) > PARTNERS_MAX:
             return "resposta com sócios demais"
         needed = ("nome_empresarial", "situacao_cadastral")
         if (another := self.another(self.cnpj, inquiry, needed)) is not None:
             return another
-        if inquiry.full_partners and hides_a_partner(self):
+        if inquiry.full_partners and has_masked_partner(self):
             return "ocultou documentos de sócios que deveria informar"
         return None
 
     def as_allowed(self, inquiry: Inquiry) -> Self:
-        """See `Record`."""
         return self if inquiry.full_partners else masked(self)
 
 
 class DatedCompany(Company, frozen=True, kw_only=True):
-    """The same out of a copy of the registry: `data_base` is the day of its data (contract 9.3).
+    """A `Company` from a copy of the registry. `data_base`: the day of its data (contract 9.3).
 
-    YYYY-MM-DD; None where the source does not say it. It is the last member of the JSON.
+    YYYY-MM-DD, or None if the source does not give it. It is the last member of the JSON.
     """
 
     data_base: str | None
@@ -140,22 +138,22 @@ AGE_BAND_TEXTS = {
 # Legal natures whose companies are natural persons: the sole trader (213-5), and all of group 4
 # (individual property companies, insured individuals, candidates, rural producers).
 SOLE_TRADER, NATURAL_PERSONS = "2135", "4"
-# By which an encoded company that is a person is known (ADR 0049).
-PERSON_MARKS = tuple(
+# Found in the JSON of a company that is a natural person (ADR 0049).
+PERSON_PATTERNS = tuple(
     f'"natureza_juridica":{{"codigo":"{code}'.encode() for code in (SOLE_TRADER, NATURAL_PERSONS)
 )
 
 ABROAD_UF, ABROAD_CITY = "EX", "EXTERIOR"
 
 CPF_LENGTH = 11
-_NOBODY_KNOWS = "9999"  # after every day
+_UNKNOWN_DAY = "9999"  # sorts after every day
 
 _OPEN_CPF = re.compile(r"[0-9]{11}")
 _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
 
 
 def is_person(company: Company) -> bool:
-    """Whether the company is a natural person: a sole trader, or one of group 4."""
+    """Return whether the company is a natural person: a sole trader, or one of group 4."""
     nature = company.natureza_juridica
     code = (nature and nature.codigo) or ""
     return code == SOLE_TRADER or code.startswith(NATURAL_PERSONS)
@@ -168,19 +166,19 @@ def _mask_document(text: str | None) -> str | None:
 
 
 def masked(company: AnyCompany) -> AnyCompany:
-    """The company as callers without the partner opt-in may see it (specification, Partners)."""
+    """Return the company as callers without the partner opt-in may see it (specification)."""
     name = mask_cpf_in_text(company.nome_empresarial)
     trade_name = mask_cpf_in_text(company.nome_fantasia)
     partners = tuple([_masked_partner(partner) for partner in company.socios])
     before = company.nome_empresarial, company.nome_fantasia, company.socios
-    if (name, trade_name, partners) != before:  # of most: what is equal is not copied
+    if (name, trade_name, partners) != before:  # for most it is equal, and need not be copied
         company = msgspec.structs.replace(
             company, nome_empresarial=name, nome_fantasia=trade_name, socios=partners
         )
     return with_masked_texts(company, _FREE_TEXTS, _sources_of_cpfs(company))
 
 
-# What people typed besides names: sole traders put their CPF there, too.
+# Free text besides names, in which sole traders put their CPF, too.
 _FREE_TEXTS = (
     "tipo_logradouro",
     "logradouro",
@@ -194,7 +192,7 @@ _FREE_TEXTS = (
 
 
 def _sources_of_cpfs(company: Company) -> Iterator[str | None]:
-    """Yield the texts that may hold a CPF which is to be masked everywhere."""
+    """Yield the texts that may contain a CPF, which is then masked in all texts."""
     yield company.nome_empresarial
     yield company.nome_fantasia
     for partner in company.socios:
@@ -223,11 +221,11 @@ def _masked_partner(partner: Partner) -> Partner:
     )
 
 
-def uniform(company: Company) -> Company:
-    """The company as it is said whatever the source (ADR 0024).
+def normalized(company: Company) -> Company:
+    """Return the company in the form common to all sources (ADR 0024).
 
-    Abroad the registry knows no city but `EXTERIOR`. Partners stand in the order in which they
-    entered, then by name; those whose entry is not known come last.
+    The city of a company abroad is `EXTERIOR`. Partners are sorted by entry, then by name; those
+    without a day of entry come last.
     """
     city = ABROAD_CITY if company.uf == ABROAD_UF else company.municipio
     partners = company.socios
@@ -239,15 +237,15 @@ def uniform(company: Company) -> Company:
 
 
 def _seniority(partner: Partner) -> tuple[str, str, str]:
-    """What all sources say alike of a partner, masked or not, with accents or without."""
+    """Return a sort key that is the same for every source, with or without masks and accents."""
     plain = unaccented(mask_cpf_in_text(partner.nome) or "")
     document = partner.cpf_cnpj_socio or ""
     shown = document[3:9] if len(document) == CPF_LENGTH else document
-    return partner.data_entrada_sociedade or _NOBODY_KNOWS, plain, shown
+    return partner.data_entrada_sociedade or _UNKNOWN_DAY, plain, shown
 
 
-def hides_a_partner(company: Company) -> bool:
-    """Whether a partner's CPF is masked, so that this cannot answer an opted-in question."""
+def has_masked_partner(company: Company) -> bool:
+    """Return whether a partner's CPF is masked: such data is no answer with the opt-in."""
     return any(
         document is not None and _MASKED_CPF.fullmatch(document) is not None
         for partner in company.socios

@@ -1,8 +1,8 @@
-"""CSV as it leaves the service: the one writer of it, and no cell of it is a formula.
+"""The writer of all CSV that leaves the service; its cells contain no formulas.
 
-Every cell is quoted, so that a reader which parts at another sign finds the same cells. What a
-spreadsheet takes for a formula, or for what leads to one, becomes a text by an apostrophe (OWASP,
-CSV injection): at the beginning of a cell, and behind whatever readers part at.
+Every cell is quoted, so that a reader with another delimiter finds the same cells. Text that a
+spreadsheet would evaluate gets an apostrophe before it (OWASP, CSV injection): at the beginning of
+a cell, and after every character that readers may split at.
 """
 
 import codecs
@@ -15,13 +15,13 @@ from typing import IO, Any, TypeAlias
 Cell: TypeAlias = str | int | None
 
 _BYTES_AT_ONCE = 1 << 16
-_SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"  # the last four: full-width, which become the others
+_SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"  # the last four: full-width forms of the others
 _BEGINS = re.compile(f"[{_SIGNS}\t\r\n]")
 _WITHIN = re.compile(f"([,;|\t\r\n])(?=[{_SIGNS}])")
 
 
 class CsvTable:
-    """Rows on their way to a file, as spreadsheets in Brazil open it: `;`, UTF-8 with its mark."""
+    """A writer of CSV for spreadsheets in Brazil: `;`, UTF-8 with a byte order mark."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -30,21 +30,20 @@ class CsvTable:
         file.write(codecs.BOM_UTF8)
 
     def write(self, cells: Iterable[Cell]) -> None:
-        """Write a row."""
-        self._writer.writerow(map(harmless, cells))
+        self._writer.writerow(map(escape_formula, cells))
         if self._text.tell() > _BYTES_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
-        """Hand on what is not in the file yet."""
+        """Write buffered rows to the file."""
         self._file.write(self._text.getvalue().encode("utf-8", "replace"))
         self._text.seek(0)
         self._text.truncate()
 
 
 def write_rows(text: IO[str], rows: Iterable[Iterable[Cell]]) -> None:
-    """Write rows for programs: parted by commas, a line each."""
-    writer(text, ",", "\n").writerows(map(harmless, row) for row in rows)
+    """Write rows for programs: separated by commas, one per line."""
+    writer(text, ",", "\n").writerows(map(escape_formula, row) for row in rows)
 
 
 def writer(text: IO[str], delimiter: str, ending: str) -> Any:
@@ -52,8 +51,8 @@ def writer(text: IO[str], delimiter: str, ending: str) -> Any:
     return csv.writer(text, delimiter=delimiter, lineterminator=ending, quoting=csv.QUOTE_ALL)
 
 
-def harmless(cell: Cell) -> Cell:
-    """Return the cell as a text that no spreadsheet carries out. Numbers are none."""
+def escape_formula(cell: Cell) -> Cell:
+    """Return the cell so that no spreadsheet evaluates it as a formula."""
     if not isinstance(cell, str) or not cell:
         return cell
     if _WITHIN.search(cell) is not None:
@@ -62,14 +61,14 @@ def harmless(cell: Cell) -> Cell:
 
 
 def as_csv(columns: Sequence[str], lines: Iterable[Iterable[Cell]]) -> bytes:
-    """Return a table as a whole; see `write_csv`."""
+    """Return a table as bytes; see `write_csv`."""
     content = io.BytesIO()
     write_csv(content, columns, lines)
     return content.getvalue()
 
 
 def write_csv(file: IO[bytes], columns: Sequence[str], lines: Iterable[Iterable[Cell]]) -> None:
-    """Write a table: its columns' names, and the lines as they come."""
+    """Write a table: a row with the names of the columns, and the lines."""
     table = CsvTable(file)
     table.write(columns)
     for line in lines:

@@ -19,7 +19,7 @@ CONNECTIONS = "conexões do banco"
 
 
 class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings and state of a server, as every user may read them."""
+    """Settings and state of a server, readable by every user."""
 
     version: int
     synchronous_commit: str
@@ -34,12 +34,12 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def too_old(facts: ServerFacts) -> bool:
-    """Return whether the service does not run on this version."""
+    """Return whether this version is not supported."""
     return facts.version < OLDEST_VERSION
 
 
 def remarks(facts: ServerFacts) -> Iterator[Finding]:
-    """Return one finding for each subject: what is in order, and what is not and why."""
+    """Yield one finding for each subject, good or bad."""
     if too_old(facts):
         yield Finding(
             "fail",

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of a type and its fields, written where the type is."""
+"""Descriptions of types and fields for the OpenAPI document, written beside the type."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,13 +10,13 @@ T = TypeVar("T", bound=type[msgspec.Struct])
 _NAMED: dict[str, type[msgspec.Struct]] = {}
 
 
-def said(text: str, **schema: object) -> msgspec.Meta:
-    """A field's meaning, in Portuguese, and what its type does not say of its schema."""
+def doc(text: str, **schema: object) -> msgspec.Meta:
+    """Return a field's description in Portuguese, with additions to the schema of its type."""
     return msgspec.Meta(description=text, extra_json_schema=schema or None)
 
 
 def described(name: str, text: str) -> Callable[[T], T]:
-    """A type's own name in the document and its meaning, in Portuguese."""
+    """Decorate a type with its name in the document and its description, in Portuguese."""
 
     def decorate(kind: T) -> T:
         kind.__document__ = (name, text)  # type: ignore[attr-defined]
@@ -27,11 +27,11 @@ def described(name: str, text: str) -> Callable[[T], T]:
 
 
 def description_of(kind: type[msgspec.Struct]) -> tuple[str, str]:
-    """Name and meaning of a `described` type. Raises `KeyError` where it has none of its own."""
+    """Return name and description of a `described` type. Raises `KeyError` for another one."""
     found: tuple[str, str] = vars(kind)["__document__"]
     return found
 
 
 def described_type(python_name: str) -> type[msgspec.Struct]:
-    """The `described` type of that name, which no other has. Raises `KeyError`."""
+    """Return the `described` type with this unique Python name. Raises `KeyError`."""
     return _NAMED[python_name]

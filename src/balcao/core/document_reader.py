@@ -1,8 +1,8 @@
 """Reader of CNPJs and CPFs as people, spreadsheets and programs write them (ADR 0086).
 
-Every place where people give documents uses `read`: cells of batches, the search box, forms,
-filters. Every document it returns was made by `Cnpj.parse` or `Cpf.parse`, which are also its
-strict mode: addresses of the API accept what they accept, and nothing else (contract 2.1).
+Every input for people uses `read`: cells of batches, the search box, forms, filters. The documents
+it returns come from `Cnpj.parse` or `Cpf.parse`; the API's paths use these strict parsers alone
+(contract 2.1).
 """
 
 import re
@@ -19,7 +19,7 @@ DocumentKind: TypeAlias = Literal["cnpj", "cpf"]
 BOTH: frozenset[DocumentKind] = frozenset({"cnpj", "cpf"})
 
 Flaw: TypeAlias = Literal[
-    "nothing",  # neither letters nor digits, or zeros only, with which files fill what is empty
+    "nothing",  # neither letters nor digits, or zeros only, as in empty cells of some files
     "words",  # neither a CNPJ nor a CPF
     "length",  # the characters of a document, but more or fewer of them
     "digits",  # as long as a document, with wrong check digits
@@ -27,15 +27,15 @@ Flaw: TypeAlias = Literal[
     "several",  # more than one document
     "ambiguous",  # more than one document is possible
     "other_kind",  # a document of a kind that is not accepted here
-    "cut",  # a number in scientific notation, which has lost its last digits
+    "cut",  # a number in scientific notation, whose last digits are lost
 ]
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
     """Result of reading one text: a document, or a flaw.
 
-    `padded`: zeros that a spreadsheet had cut off were put back. `alone`: nothing stands beside
-    the document. `count`: how many characters (`length`, `digits`) or documents (`several`).
+    `padded`: leading zeros that a spreadsheet had removed were restored. `alone`: the text contains
+    nothing else. `count`: of characters (`length`, `digits`) or documents (`several`).
     """
 
     document: Cnpj | Cpf | None = None
@@ -66,7 +66,7 @@ _INVISIBLE = (
     *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xFFF9, 0xFFFC)),
 )  # fmt: skip
 
-# Nothing here makes a digit of a letter, or a letter of another one (contract 2.2).
+# No letter becomes a digit or another letter (contract 2.2).
 _PLAIN = {
     **dict.fromkeys(map(ord, _DASHES), "-"),
     **dict.fromkeys(map(ord, _SLASHES), "/"),
@@ -81,17 +81,17 @@ _PLAIN = {
 }
 _UPPER = {ord(lower): ord(lower.upper()) for lower in "abcdefghijklmnopqrstuvwxyz"}
 _ORDINALS = dict.fromkeys(map(ord, "\u00ba\u00aa\u00b0"), " ")  # of `n\u00ba`, before a number
-_UNSURE = re.compile("[\x00-\x08\x0e-\x1b\x7f]")  # ASCII that is not seen
+_UNSURE = re.compile("[\x00-\x08\x0e-\x1b\x7f]")  # invisible ASCII
 
-# `="00012"`: how programs write a CSV so that spreadsheets keep the zeros of a text.
+# `="00012"` in a CSV makes spreadsheets keep the zeros of a text.
 _FORMULA = re.compile(r'=\s*(?:T\(\s*)?"((?:[^"]|"")*)"\s*\)?', re.IGNORECASE)
 _WRAPPED = ("'", '"', "=")
 
 
 def text_of_formula(cell: str) -> str:
-    """Return the text of a formula that is nothing but a text, `="90010001000100"`; else the cell.
+    """Return the text of a formula that is only a text, `="90010001000100"`; else the cell.
 
-    Other formulas stay as they are: none is carried out.
+    Other formulas are not evaluated.
     """
     if cell.lstrip()[:1] != "=":
         return cell
@@ -100,10 +100,10 @@ def text_of_formula(cell: str) -> str:
 
 
 def cell_text(cell: str) -> str:
-    """Return what a cell or a pasted text shows: visible characters, unwrapped, blanks trimmed.
+    """Return the visible text of a cell or pasted text, trimmed.
 
-    Quotes around it, the apostrophe by which spreadsheets mark a text, and the formula of a text
-    go. Letters keep their accents and case.
+    Surrounding quotes, the apostrophe by which spreadsheets mark a text, and the formula around a
+    text are removed. Letters keep their accents and case.
     """
     if not cell.isascii() or _UNSURE.search(cell):
         cell = cell.translate(_PLAIN)
@@ -125,40 +125,40 @@ _SHOWN_CHARACTERS = 60
 
 
 def shown(cell: str) -> str:
-    """Return a cell without a document as a page shows it: short, what may be a CPF masked."""
+    """Return the text of a cell without a document for display: short, with CPFs masked."""
     text = " ".join(cell_text(cell).split())
     text = _NUMBER.sub(lambda number: _hidden(number[0]), text)
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 def _hidden(number: str) -> str:
-    """A number with stars for its first three digits and those after the ninth, as a CPF has.
+    """Return a number with its first three digits and those after the ninth masked, like a CPF.
 
-    Not that of a company, nor one that is too short to say who somebody is.
+    A CNPJ, and a number that is too short to identify a person, are returned as they are.
     """
     digits = sum(map(str.isdigit, number))
     if digits < CPF_CHARACTERS - 2 or (digits == CNPJ_CHARACTERS and not number.startswith("000")):
         return number
     kept = range(3, 9) if digits < CNPJ_CHARACTERS else ()
     at = -1
-    told = []
+    masked = []
     for character in number:
         at += character.isdigit()
-        told.append(character if not character.isdigit() or at in kept else "*")
-    return "".join(told)
+        masked.append(character if not character.isdigit() or at in kept else "*")
+    return "".join(masked)
 
 
 # Forms.
 
 _ALNUM = re.compile("[0-9A-Z]", re.ASCII)
 _SIGNS = re.compile(r"[\s./\\'_-]+")
-# Around a document, and in none.
+# Removed around a document.
 _AROUND = " \t\r\n.,;:()[]{}<>=\"'#*|/\\_-"
 _CHARACTERS = re.compile(r"[0-9A-Z\s./\\'_-]*", re.ASCII)
 _WORD_APART = re.compile(r"[A-Z]\s|\s[A-Z]", re.ASCII)
 _SEP = r"(?:\s*[./\\_-]\s*|\s)?"
 
-# With letters, blanks and signs only where the mask has them: names of companies are no numbers.
+# A number with letters has blanks and signs only where the mask has them; other texts are names.
 _SHAPE = re.compile(
     rf"[0-9A-Z]{{2}}{_SEP}[0-9A-Z]{{3}}{_SEP}[0-9A-Z]{{3}}{_SEP}[0-9A-Z]{{4}}{_SEP}[0-9A-Z]{{2}}",
     re.ASCII,
@@ -166,7 +166,7 @@ _SHAPE = re.compile(
 _ROOT = re.compile(r"[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}", re.ASCII)
 _ROOT_DIGITS_LEAST = 4
 _ROOT_CHARACTERS = 8
-_FORM_DIGITS_LEAST = 4  # of a CNPJ with wrong check digits, to be told from a word
+_FORM_DIGITS_LEAST = 4  # of a CNPJ with wrong check digits; with fewer it is a word
 
 # As spreadsheets write numbers of ten digits and more: a mantissa below 1,000, and `+` or not.
 _SCIENTIFIC = re.compile(
@@ -174,7 +174,7 @@ _SCIENTIFIC = re.compile(
 )
 # A number with decimals, as of a price.
 _DECIMALS = re.compile(r"([0-9]{1,20}|[0-9]{1,3}(?:[., ][0-9]{3})+)[.,](0{1,2})", re.ASCII)
-# A number without its zeros has the signs of its end, if it has any.
+# A number without its leading zeros; it may still have the punctuation of its end.
 _CUT = re.compile(
     r"[0-9]+(?:[., ][0-9]{3})*(?:\s?/\s?[0-9]{4})?(?:\s?-\s?[0-9]{2})?(?:[.,]0{1,2})?", re.ASCII
 )
@@ -190,7 +190,7 @@ _LABEL_NO = re.compile(
 )
 _GLUED_LABEL = re.compile(r"(?<![^\W_])(?:CNPJ|CPF|CGC)(?:/?M[FE])?(?:NO?\.?)?(?=[0-9])", re.ASCII)
 
-# Within a text: apart from other letters and digits.
+# Within a text: not adjacent to other letters and digits.
 _BEGIN, _END = r"(?<![^\W_])", r"(?![^\W_])"
 _S = r"(?:\s?[./\\_-]\s?)?"
 _WITHIN = re.compile(
@@ -200,15 +200,15 @@ _WITHIN = re.compile(
     rf"|(?:0[0-9]{{11,19}})"
     rf"){_END}"
 )
-# The same with blanks alone, where nothing else was found: numbers of anything stand so.
+# With blanks alone, tried last: numbers of any kind are written like this.
 _BLANKED = re.compile(
     rf"{_BEGIN}(?:(?:[0-9]{{2}}\s[0-9]{{3}}\s[0-9]{{3}}\s[0-9]{{4}}\s[0-9]{{2}})"
     rf"|(?:[0-9]{{3}}\s[0-9]{{3}}\s[0-9]{{3}}\s[0-9]{{2}})){_END}"
 )
 
-_ALONE_CHARACTERS_MAX = 64  # a longer text has more in it than a document
-_DIGITS_MAX = 20  # of a field filled up with zeros
-# Three figures are the least that a document has left: 191 is the Banco do Brasil.
+_ALONE_CHARACTERS_MAX = 64  # a longer text contains more than a document
+_DIGITS_MAX = 20  # of a field padded with zeros
+# The shortest document without its leading zeros has three digits: 191, Banco do Brasil.
 DIGITS_LEAST = 3
 
 
@@ -219,10 +219,10 @@ def read(
     only: bool = True,
     digits_least: int = DIGITS_LEAST,
 ) -> Reading:
-    """Return the document of the accepted kinds that a text is or contains, or why there is none.
+    """Return the document of the accepted kinds in a text, or the reason why there is none.
 
-    `only` False: the text may as well be a document of another kind, so a whole one is never taken
-    for a shortened one of these. `digits_least`: shorter numbers get no zeros back.
+    `only` False: the text may also be a document of another kind, and a complete one is then never
+    read as a shortened one of these. `digits_least`: shorter numbers are not padded with zeros.
     """
     strict = _strict(text)
     if strict is not None and kind_of(strict) in kinds:
@@ -239,9 +239,9 @@ def read(
 
 
 def check_digits_of(text: str) -> tuple[str, str] | None:
-    """Return the check digits of a text with the flaw `digits`, and those that would be right.
+    """Return the wrong check digits of a text with the flaw `digits`, and the right ones.
 
-    None: it has another flaw, or no check digits would do, because all characters are alike.
+    None: it has another flaw, or all its characters are the same, which no check digits make valid.
     """
     if read(text).flaw != "digits":
         return None
@@ -257,7 +257,7 @@ def check_digits_of(text: str) -> tuple[str, str] | None:
 
 
 def unlabelled(text: str) -> str:
-    """Return a text without the name of a document at its beginning (`CNPJ nº 90010001000100`)."""
+    """Return a text without a label at its beginning (`CNPJ nº 90010001000100`)."""
     plain = _plain(text)
     return _forms(plain)[-1] if len(plain) <= _ALONE_CHARACTERS_MAX else plain
 
@@ -272,7 +272,7 @@ def _plain(text: str) -> str:
 def _read_alone(
     plain: str, kinds: Collection[DocumentKind], *, only: bool, digits_least: int
 ) -> Reading | None:
-    """Read a text that has nothing but a document; None: it has more, or a flaw."""
+    """Read a text that is only a document; None: it contains more, or is flawed."""
     scientific = _SCIENTIFIC.fullmatch(plain)
     if scientific is not None and (scientific[1] or scientific[2]):
         return Reading(flaw="cut")
@@ -291,7 +291,7 @@ def _read_alone(
     numbers = [form for form in forms if form.isdigit()]
     if numbers and not any(form.strip("0") for form in numbers):
         return Reading(flaw="nothing")
-    if "cnpj" in kinds:  # eight digits are a root: completed by chance, it would be another company
+    if "cnpj" in kinds:  # eight digits are a root; padded with zeros they could be another company
         numbers = [form for form in numbers if len(form) != _ROOT_CHARACTERS]
     whole_ended = [form for form in numbers if _CUT.fullmatch(written[form])]
     filled = list(
@@ -309,7 +309,7 @@ def _read_alone(
 
 
 def _forms(plain: str) -> list[str]:
-    """Return the text and, where it begins with the name of a document, the rest of it."""
+    """Return the text and, if it begins with a label, the rest of it."""
     found = [plain]
     for label in (_LABEL, _LABEL_NO):
         if (match := label.match(plain)) is not None:
@@ -318,7 +318,7 @@ def _forms(plain: str) -> list[str]:
 
 
 def _bare_forms(form: str) -> Iterator[str]:
-    """Yield the characters that a text may stand for, without signs."""
+    """Yield the possible documents written by a text, without punctuation."""
     if _THOUSANDS.fullmatch(form):
         yield form.replace(",", "")
     decimals = _DECIMALS.fullmatch(form)
@@ -329,13 +329,13 @@ def _bare_forms(form: str) -> Iterator[str]:
     bare = _SIGNS.sub("", form)
     if not bare.isascii() or not bare.isalnum():
         return
-    # Letters with blanks elsewhere are words, whose letters fit by chance.
+    # Letters with blanks elsewhere are words of matching length.
     if bare.isdigit() or _SHAPE.fullmatch(form):
         yield bare
 
 
 def _filled(number: str, digits_least: int) -> Iterator[Cnpj | Cpf]:
-    """Yield the documents that a number is with zeros put before it, or taken away."""
+    """Yield the valid documents that a number is after adding or removing leading zeros."""
     digits = number.lstrip("0")
     if not digits or len(number) > _DIGITS_MAX:
         return
@@ -348,7 +348,7 @@ def _filled(number: str, digits_least: int) -> Iterator[Cnpj | Cpf]:
 
 
 def _read_within(plain: str, kinds: Collection[DocumentKind]) -> Reading | None:
-    """Read a text that may have a document among other words; None: there is none."""
+    """Read a text that may contain a document among other words; None: there is none."""
     text = _GLUED_LABEL.sub(" ", plain)
     for pattern in (_WITHIN, _BLANKED):
         found, wrong = _within(pattern, text, kinds)
@@ -373,8 +373,8 @@ def _read_within(plain: str, kinds: Collection[DocumentKind]) -> Reading | None:
 def _within(
     pattern: re.Pattern[str], text: str, kinds: Collection[DocumentKind]
 ) -> tuple[list[Sequence[Cnpj | Cpf]], list[str]]:
-    """Return what is written like a document within a text: which documents each may be, and
-    those with wrong check digits as they are written.
+    """Return the parts of a text that look like documents: the possible documents of each, and the
+    text of those with wrong check digits.
     """
     found: list[Sequence[Cnpj | Cpf]] = []
     wrong: list[str] = []
@@ -397,14 +397,14 @@ def _within(
 
 
 def _is_written_as_document(written: str, bare: str, kinds: Collection[DocumentKind]) -> bool:
-    """Whether it can hardly be anything else; eleven digits alone are a telephone as well."""
+    """Return whether the text is most likely a document; 11 bare digits may be a telephone."""
     if len(bare) == CNPJ_CHARACTERS:
         return "cnpj" in kinds and (bare.isdigit() or len(written) > len(bare) + 2)
     return len(bare) == CPF_CHARACTERS and "cpf" in kinds and len(written) > len(bare) + 1
 
 
 def _joined(bare: str) -> int:
-    """Return how many documents stand in a row without anything between them; 1: not several."""
+    """Return how many documents follow each other without separators; 1: not several."""
     if not bare.isascii():
         return 1
     for size in (CNPJ_CHARACTERS, CPF_CHARACTERS):
@@ -417,7 +417,7 @@ def _joined(bare: str) -> int:
 
 
 def _flawed(plain: str, kinds: Collection[DocumentKind]) -> Reading:
-    """Return the flaw of a text that is no document, and has none in it."""
+    """Return the flaw of a text that contains no document."""
     if len(plain) > _ALONE_CHARACTERS_MAX:  # `_forms` is for short texts only
         return Reading(flaw="words")
     form = _forms(plain)[-1]
@@ -432,7 +432,7 @@ def _flawed(plain: str, kinds: Collection[DocumentKind]) -> Reading:
         return Reading(flaw="root", count=count)
     if bare.isdigit():
         filled = bare.lstrip("0") if count > CNPJ_CHARACTERS else bare
-        # With too many zeros the check digits may be right all the same.
+        # A valid document with too many leading zeros has the flaw `length` instead.
         if len(filled) in {CNPJ_CHARACTERS, CPF_CHARACTERS} and _exact(filled) is None:
             return Reading(flaw="digits", count=len(filled))
     elif _SHAPE.fullmatch(form) and digits >= _FORM_DIGITS_LEAST:
@@ -449,7 +449,7 @@ def _exact(bare: str) -> Cnpj | Cpf | None:
 
 
 def _strict(text: str) -> Cnpj | Cpf | None:
-    """Return the document that addresses of the API accept this as."""
+    """Return the document by the strict rules of the API's paths."""
     if len(text) < CNPJ_CHARACTERS:
         return _parsed(Cpf, text)
     return _parsed(Cnpj, text) or (None if text.isdigit() else _parsed(Cpf, text))

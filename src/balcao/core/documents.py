@@ -1,4 +1,4 @@
-"""Brazilian documents. To hold one of these is to know that it was checked.
+"""CNPJ and CPF, the Brazilian documents. `parse` validates; an instance is valid.
 
 Rules: contract 2.1 and 2.2; `cnpj-alfanumerico.md` sections 1 to 3.
 """
@@ -31,7 +31,7 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def root(self) -> str:
-        """The 8 characters that all establishments of one company share."""
+        """The 8 characters shared by all establishments of a company."""
         return self.text[:8]
 
     @property
@@ -44,13 +44,12 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def punctuated(self) -> str:
-        """`NN.NNN.NNN/NNNN-NN`."""
         t = self.text
         return f"{t[:2]}.{t[2:5]}.{t[5:8]}/{t[8:12]}-{t[12:]}"
 
     @classmethod
     def parse(cls, raw: str) -> "Cnpj":
-        """Read outside text. Raises `InvalidCnpj`; letters are kept, never stripped."""
+        """Return the CNPJ in a text. Raises `InvalidCnpj`."""
         text = raw if len(raw) == 14 and raw.isascii() and raw.isdigit() else _bare_cnpj(raw)
         if cnpj_check_digits(text[:12]) != text[12:] or text == text[0] * 14:
             raise InvalidCnpj
@@ -58,7 +57,7 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cpf(msgspec.Struct, frozen=True, gc=False):
-    """A person's number, 11 digits. Printing shows only what public bodies show."""
+    """A person's number, 11 digits. `str` and `repr` show it masked."""
 
     text: str
 
@@ -69,13 +68,12 @@ class Cpf(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def punctuated(self) -> str:
-        """`NNN.NNN.NNN-NN`."""
         t = self.text
         return f"{t[:3]}.{t[3:6]}.{t[6:9]}-{t[9:]}"
 
     @classmethod
     def parse(cls, raw: str) -> "Cpf":
-        """Read outside text. Raises `InvalidCpf`."""
+        """Return the CPF in a text. Raises `InvalidCpf`."""
         text = raw if len(raw) == 11 and raw.isascii() and raw.isdigit() else _bare_cpf(raw)
         if cpf_check_digits(text[:9]) != text[9:] or text == text[0] * 11:
             raise InvalidCpf
@@ -92,7 +90,7 @@ class Cpf(msgspec.Struct, frozen=True, gc=False):
 
 
 def without_cpf(name: str) -> str:
-    """A company's name without its owner's CPF, with which sole traders' names used to end."""
+    """Return a company's name without a CPF: names of older sole traders end with their owner's."""
     return " ".join(_CPF_WITHIN.sub(" ", name).split())
 
 

@@ -1,16 +1,16 @@
-"""Acts of law that extend the validity of certificates, and which day that comes to.
+"""Acts of law that extend the validity of certificates, and the resulting last day.
 
-Contract 4.12. What a source said is never changed by them, and nothing is served for longer.
-Days are ISO text `YYYY-MM-DD`, which sorts like the days themselves.
+Contract 4.12. They neither change a source's answer nor how long it is served. Days are ISO text
+`YYYY-MM-DD`, which sorts like the days themselves.
 """
 
 import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
+from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
-# Whose certificates acts are known of.
+# The subjects whose certificates acts extend.
 FEDERAL, STATE = "federal_certificate", "state_certificate"
 
 ACT_CHARACTERS_MAX = 200
@@ -19,14 +19,14 @@ DAYS_MAX = 3650
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One act: of which certificates, issued from when to when, until when they are valid.
+    """An act that extends the certificates of a subject issued within a period.
 
-    Exactly one of `until_day` (valid until then) and `days` (so many more than the certificate
-    says) is told.
+    Exactly one of `until_day` (the new last day) and `days` (added to the certificate's own) is
+    set.
     """
 
-    subject: str  # of the operation that answers with such certificates
-    uf: str | None  # None: of the Union
+    subject: str  # of the certificates' operation
+    uf: str | None  # None: the Union
     issued_from: str
     issued_to: str  # included
     until_day: str | None
@@ -36,7 +36,7 @@ class Extension:
     added_ms: int = 0
 
     def day_for(self, validity: str) -> str:
-        """The last day of a certificate that was valid until `validity`."""
+        """Return the last day of a certificate that was valid until `validity`."""
         if self.until_day is not None:
             return self.until_day
         assert self.days is not None
@@ -59,9 +59,9 @@ def extended(
     issued_on: str | None,
     validity: str | None,
 ) -> Extended | None:
-    """The latest day that some act gives, where it is later than the certificate's own.
+    """Return the latest day given by an act; None if none is later than the certificate's own.
 
-    None too where the certificate does not say when it was issued or until when it is valid.
+    Also None for a certificate without a day of issue or validity.
     """
     if not issued_on or not validity:
         return None
@@ -77,7 +77,7 @@ def extended(
 
 
 def problem_of(extension: Extension) -> str | None:
-    """What is wrong with it, in words for the operator, or None."""
+    """Return the error in an act, in words for the operator, or None."""
     if extension.issued_to < extension.issued_from:
         return "o fim do período de emissão é antes do começo"
     if (extension.until_day is None) == (extension.days is None):
@@ -89,6 +89,6 @@ def problem_of(extension: Extension) -> str | None:
     act = extension.act
     if not act.strip() or not act.isprintable() or len(act) > ACT_CHARACTERS_MAX:
         return f"o ato tem de 1 a {ACT_CHARACTERS_MAX} caracteres, em uma linha"
-    if holds_cpf(act):
+    if contains_cpf(act):
         return f"o ato {CPF_IN_NAME.rstrip('.')}"
     return None

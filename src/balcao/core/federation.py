@@ -1,4 +1,4 @@
-"""The 27 federative units, in the contract's order, and `BR`, which stands for all of them.
+"""The 27 federative units, in the contract's order, and `BR`, which means all of them.
 
 Codes: IBGE, as in `sefaz-consulta-cadastro.md` section 4.
 """
@@ -19,7 +19,7 @@ IBGE_CODES: Mapping[str, str] = MappingProxyType(
 
 UFS: tuple[str, ...] = tuple(IBGE_CODES)
 
-# Of rural producers: the contract's list leaves PR out (contract 2.3); the setting may add it.
+# For rural producers the contract excludes PR (contract 2.3); a setting may add it.
 RURAL_UFS: tuple[str, ...] = tuple(uf for uf in UFS if uf != "PR")
 
 # As people write them, without accents, in lower case.

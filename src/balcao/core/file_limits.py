@@ -1,6 +1,6 @@
-"""Limits of the files that accounts send and keep: every decision about them (ADR 0078).
+"""Limits of the files that accounts upload, and the order of reading them (ADR 0078).
 
-One account must not take the disk, the memory or the reading time of the others.
+No account may use up the disk, memory or reading time of the others.
 """
 
 import math
@@ -10,21 +10,21 @@ from typing import Literal, TypeAlias
 
 MEGABYTE = 1_000_000
 
-# A row takes so much beside its cells: its columns, its place in two indexes.
+# A stored row without its cells: its columns and two index entries.
 ROW_BYTES = 300
-# An answer takes so much, compressed.
+# A stored answer, compressed.
 ANSWER_BYTES = 1_000
 
-# Reading: so many files at once in one process, of which the last is for small files alone, and so
-# much memory for the processes that read spreadsheets, all together.
+# Files read at once in one process (the last slot is for small files), and the memory of all
+# processes that read spreadsheets.
 READING_AT_ONCE = 6
 SMALL_FILE_BYTES = 100_000
 READERS_BYTES = 1_200_000_000
-# Reading time is forgotten by half in so many seconds. Each file counts as a moment of it at least.
+# Reading time decays by half in so many seconds. Each file counts at least a minimum.
 _HALF_LIFE_SECONDS = 60.0
 _FILE_SECONDS = 0.1
 
-# Which limit an upload is over.
+# The limit that an upload exceeds.
 UploadLimit: TypeAlias = Literal["unread", "open", "kept", "all", "disk"]
 UPLOAD_LIMITS: tuple[UploadLimit, ...] = ("unread", "open", "kept", "all", "disk")
 
@@ -34,8 +34,8 @@ class FileLimits:
     """Limits of one account, by its plan."""
 
     file_bytes: int  # of one file
-    kept_bytes: int  # of all its files and rows
-    open_batches: int  # that are not over
+    kept_bytes: int  # of all files and rows
+    open_batches: int
     unread_files: int
     cells: int  # of one file
     result_files: int  # being written or downloaded
@@ -46,12 +46,12 @@ class SharedLimits:
     """Limits of all accounts together."""
 
     kept_bytes: int
-    disk_free_bytes: int  # no file is taken below this
+    disk_free_bytes: int  # with less, uploads are refused
 
 
 @dataclass(frozen=True, slots=True)
 class FilesKept:
-    """Files and rows kept at this moment, uploads under way included."""
+    """Files and rows stored at this moment, including uploads under way."""
 
     own_bytes: int
     own_open: int
@@ -60,17 +60,17 @@ class FilesKept:
     disk_free_bytes: int | None  # None: unknown
 
 
-def limit_of_count(limits: FileLimits, kept: FilesKept) -> UploadLimit | None:
-    """Return the limit on numbers that one more file would be over. None: it may come."""
+def exceeded_count_limit(limits: FileLimits, kept: FilesKept) -> UploadLimit | None:
+    """Return the limit on numbers that one more file would exceed, or None."""
     if kept.own_unread >= limits.unread_files:
         return "unread"
     return "open" if kept.own_open >= limits.open_batches else None
 
 
-def limit_of_bytes(
+def exceeded_byte_limit(
     limits: FileLimits, shared: SharedLimits, kept: FilesKept, more_bytes: int
 ) -> UploadLimit | None:
-    """Return the limit on bytes that so many more would be over. None: they may come."""
+    """Return the limit on bytes that `more_bytes` would exceed, or None."""
     if kept.own_bytes + more_bytes > limits.kept_bytes:
         return "kept"
     if kept.all_bytes + more_bytes > shared.kept_bytes:
@@ -82,27 +82,24 @@ def limit_of_bytes(
 
 
 def is_disk_short(shared: SharedLimits, disk_free_bytes: int | None) -> bool:
-    """Return whether there is so little room that unread files have to go.
+    """Return whether unread files have to be dropped for lack of disk space.
 
-    Half of what uploads are refused for: files that were taken can be read.
+    The limit is half of that for uploads, so that accepted files can be read.
     """
     return disk_free_bytes is not None and disk_free_bytes < shared.disk_free_bytes // 2
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadFile:
-    """A file that nobody has begun to read."""
+    """A file whose reading has not begun."""
 
     batch_id: str
     size_bytes: int
-    pays: bool  # its account has a plan that pays
+    pays: bool  # its account has a paid plan
 
 
-def given_back(files: Collection[UnreadFile], missing_bytes: int) -> Sequence[str]:
-    """Choose the files to refuse so that as much room is free again.
-
-    Those of plans that pay nothing first, then the largest.
-    """
+def files_to_drop(files: Collection[UnreadFile], missing_bytes: int) -> Sequence[str]:
+    """Choose files to drop to free `missing_bytes`: those of free plans, then the largest."""
     chosen: list[str] = []
     for each in sorted(files, key=lambda file: (file.pays, -file.size_bytes, file.batch_id)):
         if missing_bytes <= 0:
@@ -114,7 +111,7 @@ def given_back(files: Collection[UnreadFile], missing_bytes: int) -> Sequence[st
 
 @dataclass(frozen=True, slots=True)
 class WaitingFile:
-    """A file whose turn to be read may be next."""
+    """A file that waits to be read."""
 
     job_id: int
     account_id: int
@@ -124,11 +121,11 @@ class WaitingFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadingFile:
-    """A file that is being read by this process."""
+    """A file being read by this process."""
 
     account_id: int
     size_bytes: int
-    memory_bytes: int  # of its reader, at most
+    memory_bytes: int  # its reader's limit
 
 
 def next_file(
@@ -138,11 +135,11 @@ def next_file(
     memory_of: Mapping[int, int],
     readers_bytes: int = READERS_BYTES,
 ) -> int | None:
-    """Choose the file to read next, by its job. None: none may begin now.
+    """Return the job of the file to read next, or None if none may start now.
 
-    Accounts take turns: one file of each at a time, first of the one that used the least reading
-    time of late; then the smallest file, then the oldest. `memory_of`: each job's reader.
-    `readers_bytes`: of all readers of this process; one file is read in any case.
+    One file per account at a time; first of the account with the least recent reading time, then
+    the smallest, then the oldest. `memory_of`: of each job's reader. `readers_bytes`: of all
+    readers together; one file may always be read.
     """
     if len(reading) >= READING_AT_ONCE:
         return None
@@ -166,10 +163,10 @@ def next_file(
 
 
 def reading_time(used: float, since_seconds: float, more_seconds: float) -> float:
-    """Return an account's reading time after one more file. `since`: since its last one ended."""
-    return faded(used, since_seconds) + max(more_seconds, _FILE_SECONDS)
+    """Return an account's reading time after one more file, `since_seconds` after the last one."""
+    return decayed(used, since_seconds) + max(more_seconds, _FILE_SECONDS)
 
 
-def faded(used: float, since_seconds: float) -> float:
-    """Return what is left of a reading time after so many seconds."""
+def decayed(used: float, since_seconds: float) -> float:
+    """Return a reading time, decayed over so many seconds."""
     return used * math.exp2(-max(0.0, since_seconds) / _HALF_LIFE_SECONDS)

@@ -1,4 +1,4 @@
-"""What an examination finds, and how it is said."""
+"""Findings of an examination of the installation, and their summary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,29 +8,29 @@ from balcao.core.writing import counted
 
 Status: TypeAlias = Literal["ok", "warn", "fail"]
 
-WORDS: Mapping[Status, str] = {"ok": "ok", "warn": "aviso", "fail": "FALHA"}
+STATUS_LABELS: Mapping[Status, str] = {"ok": "ok", "warn": "aviso", "fail": "FALHA"}
 
-# What an installation is made of, in the order in which it is examined.
+# Parts of an installation, in the order of the examination.
 Group: TypeAlias = Literal["programa", "dados", "meses", "fontes", "serviço", "rede"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check says. `text` names the remedy where something is wrong."""
+    """The result of one check. If something is wrong, `text` includes the remedy."""
 
     status: Status
     text: str
-    name: str = ""  # else that of the check
-    group: Group = "programa"  # else that of the check
+    name: str = ""  # default: the check's
+    group: Group = "programa"  # default: the check's
 
 
-def closing(findings: Sequence[Finding]) -> str:
-    """How many there are of each kind, and what to see to first."""
-    counts = {status: sum(each.status == status for each in findings) for status in WORDS}
-    told = [f"{counts['ok']} em ordem"]
-    told.append(counted(counts["warn"], "aviso", "avisos"))
-    told.append(counted(counts["fail"], "falha", "falhas"))
-    line = ", ".join(told) + "."
+def summary_line(findings: Sequence[Finding]) -> str:
+    """Return one line with the number of findings by status, and the first to deal with."""
+    counts = {status: sum(each.status == status for each in findings) for status in STATUS_LABELS}
+    parts = [f"{counts['ok']} em ordem"]
+    parts.append(counted(counts["warn"], "aviso", "avisos"))
+    parts.append(counted(counts["fail"], "falha", "falhas"))
+    line = ", ".join(parts) + "."
     for status in ("fail", "warn"):
         for each in findings:
             if each.status == status:

@@ -1,4 +1,4 @@
-"""May the answer we keep be served, or must a source be asked?
+"""The decision between serving a cache entry and asking a source.
 
 Specification, "Cache strategies"; contract 4.1, 4.2.
 """
@@ -9,12 +9,12 @@ from balcao.core.questions import Strategy
 
 DAY_MS = 86_400_000
 
-# Another machine may have written an entry with a clock that is slightly ahead of ours.
+# Another node's clock may be slightly ahead of ours.
 AHEAD_MS = 60_000
 
 
-class Kept(msgspec.Struct, frozen=True, gc=False):
-    """An entry of the cache: a source's answer, encoded, and when the source was asked."""
+class CacheEntry(msgspec.Struct, frozen=True, gc=False):
+    """A cache entry: a source's encoded answer, and when the source was asked."""
 
     body: bytes
     asked_ms: int
@@ -22,48 +22,48 @@ class Kept(msgspec.Struct, frozen=True, gc=False):
 
 
 def is_ahead(asked_ms: int, now_ms: int) -> bool:
-    """Whether an entry was stamped by a clock that was wrong: it is no fresh one, ever.
+    """Return whether an entry's time is in the future, by a wrong clock.
 
-    Nor is it newer than any other: the next answer takes its place.
+    Such an entry is never fresh, and any other answer replaces it.
     """
     return asked_ms > now_ms + AHEAD_MS
 
 
 class Serve(msgspec.Struct, frozen=True, gc=False):
-    """Deliver what we keep."""
+    """Serve the cache entry."""
 
-    kept: Kept
+    kept: CacheEntry
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):
-    """Ask a source; `fallback` may still be delivered if nobody answers."""
+    """Ask a source. If all fail, `fallback` is served."""
 
-    fallback: Kept | None
+    fallback: CacheEntry | None
 
 
-# The strategies that look at what we keep before anybody is asked.
+# The strategies that read the cache before asking a source.
 CACHE_FIRST = frozenset({Strategy.CACHE_SE_EXISTIR, Strategy.CACHE_PREFERENCIAL, Strategy.SO_CACHE})
 
 
 def decide(
-    kept: Kept | None,
+    kept: CacheEntry | None,
     strategy: Strategy,
     max_age_days: int,
     now_ms: int,
     *,
     error_fallback: bool = False,
 ) -> Serve | Ask:
-    """Decide for one key.
+    """Decide for one cache key.
 
     `CACHE_SE_EXISTIR` serves any age; `CACHE_PREFERENCIAL` an age within `max_age_days`;
-    `ONLINE_PREFERENCIAL` keeps such an entry as a fallback; `SO_ONLINE` has none.
-    `error_fallback` makes an entry of any age a fallback, whatever the strategy.
+    `ONLINE_PREFERENCIAL` uses such an entry as a fallback; `SO_ONLINE` has none. `error_fallback`
+    makes an entry of any age a fallback, with every strategy.
     """
     if kept is None:
         return Ask(None)
     if strategy is Strategy.CACHE_SE_EXISTIR:
         return Serve(kept)
-    # `cache=0` asks for a fresh answer: not even an entry of this very instant matches.
+    # `cache=0` requires a fresh answer: not even an entry of this instant is served.
     young = max_age_days > 0 and now_ms - kept.asked_ms <= max_age_days * DAY_MS
     young = young and not is_ahead(kept.asked_ms, now_ms)
     if strategy is Strategy.CACHE_PREFERENCIAL and young:

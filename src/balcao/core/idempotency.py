@@ -1,4 +1,4 @@
-"""The same request twice is one lookup and one charge (contract 6)."""
+"""Idempotency keys: a repeated request is one lookup and one charge (contract 6)."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -17,38 +17,38 @@ from balcao.core.errors import (
 KEY_CHARACTERS_MIN = 8
 KEY_CHARACTERS_MAX = 128
 
-# After the sources' deadline an execution has only its commit left to do.
+# After the sources' deadline only the commit is left.
 COMMIT_SECONDS = 1
 
 
-class Recorded(msgspec.Struct, frozen=True, gc=False):
-    """A finished execution's answer, to be sent again byte for byte."""
+class RecordedAnswer(msgspec.Struct, frozen=True, gc=False):
+    """The answer of a finished execution, returned byte for byte to a repeated request."""
 
     request_id: str
     status: int
     body: bytes
-    fresh_ms: int | None = None  # from when the content's age counts; None: it has no content
+    fresh_ms: int | None = None  # the content's age counts from here; None: it has no content
 
     @property
     def erased(self) -> bool:
-        """Whether it was about a person whose data was erased; no answer is empty."""
+        """Whether the body was erased at a person's request; no other answer is empty."""
         return not self.body
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """What we know of an idempotency key of an account."""
+class IdempotencyRecord:
+    """The stored state of an account's idempotency key."""
 
     fingerprint: str
     state: Literal["running", "finished", "died"]
-    recorded: Recorded | None
+    recorded: RecordedAnswer | None
     bound_ms: int = field(default=0, compare=False)  # when the first execution took the key
     expires_ms: int = field(default=0, compare=False)  # then the key is free again
 
     def replay_wait_seconds(self, now_ms: int) -> int | None:
-        """`Retry-After` of a replay. None: it carries none, since only a 503 does.
+        """Return the `Retry-After` of a replay; None: only a recorded 503 has one.
 
-        The source may be back by now, but under this key the same is said until it runs out.
+        It is the time until the key expires, since the same answer is returned until then.
         """
         if self.recorded is None or self.recorded.status != 503:
             return None
@@ -57,13 +57,13 @@ class Attempt:
 
 
 def admit(
-    earlier: Attempt | None, fingerprint: str, now_ms: int, deadline_ms: int
-) -> Recorded | None:
-    """None: go on. A recorded answer: send it again. Raises what forbids both.
+    earlier: IdempotencyRecord | None, fingerprint: str, now_ms: int, deadline_ms: int
+) -> RecordedAnswer | None:
+    """Return the recorded answer to send again, or None to execute the request.
 
-    `IdempotencyKeyReused` for another request under the same key, `StillRunning` while the
-    first execution runs, `ResultUnavailable` when it died with its process, `ResultErased` when
-    a person's data was erased, and the fingerprint of what was asked with it.
+    Raises `IdempotencyKeyReused` for another request under the same key, `StillRunning` while the
+    first execution runs, `ResultUnavailable` if it died with its process, and `ResultErased` if a
+    person's data was erased (with the request's fingerprint).
     """
     if earlier is None:
         return None
@@ -72,7 +72,7 @@ def admit(
     if earlier.fingerprint != fingerprint:
         raise IdempotencyKeyReused
     if earlier.state == "running":
-        # Most are over much sooner, but this wait is never refused again (contract 1.8).
+        # Most finish much sooner, but after this wait the answer is final (contract 1.8).
         left_ms = earlier.bound_ms + deadline_ms - now_ms
         raise StillRunning(max(0, -(-left_ms // 1000)) + COMMIT_SECONDS)
     if earlier.recorded is None:
@@ -81,12 +81,12 @@ def admit(
 
 
 def is_valid_key(key: str) -> bool:
-    """8 to 128 visible ASCII characters; the raw value is the key (contract 2.9)."""
+    """Return whether a key has 8 to 128 visible ASCII characters (contract 2.9)."""
     return KEY_CHARACTERS_MIN <= len(key) <= KEY_CHARACTERS_MAX and all(
         "!" <= character <= "~" for character in key
     )
 
 
 def digest(text: str) -> str:
-    """A short digest of what a request is; holds no personal data in readable form."""
+    """Return a short digest of a request's description, which hides personal data."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

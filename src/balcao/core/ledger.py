@@ -1,8 +1,8 @@
-"""Credits: the changes a request may want, as values, and whether an account can bear them.
+"""The changes that a request commits, as values, and an account's balance.
 
-Whole credits. A charge is one entry when the answer is at hand; when a source must be asked
-it is a hold, then a post of the real price or a void (contract 5.1). Entries are never
-changed or removed; a mistake is corrected by another entry. Times are milliseconds since 1970.
+Whole credits. An available answer is charged by one entry; if a source must be asked, by a hold,
+then a post of the actual price or a void (contract 5.1). Entries are never changed or removed; a
+mistake is corrected by another entry. Times are milliseconds since 1970.
 """
 
 from dataclasses import dataclass
@@ -12,36 +12,36 @@ import msgspec
 
 from balcao.core.access import Account, Plan
 from balcao.core.batches import RowState
-from balcao.core.budgets import Happening, OverBudget
-from balcao.core.certificates import CertificateGiven, MediaType
+from balcao.core.budgets import AccountEvent, OverBudget
+from balcao.core.certificates import CertificateSummary, MediaType
 from balcao.core.documents import CNPJ_CHARACTERS
-from balcao.core.gist import Gist
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.people import Action, Signature
+from balcao.core.result_summary import ResultSummary
 
 Origin: TypeAlias = Literal["cache", "online"]
 
 
-class Marks(msgspec.Struct, frozen=True, gc=False):
-    """What a client of ours marks a request with, for itself (contract 11.1). Never a CPF."""
+class RequestTags(msgspec.Struct, frozen=True, gc=False):
+    """The caller's own labels of a request (contract 11.1). Never a CPF."""
 
-    client: str | None = None  # whom it is for
-    reference: str | None = None  # what it belongs to
-    batch_id: str | None = None  # of which batch it is a row; not kept with the money
+    client: str | None = None  # `X-Cliente`: the end client
+    reference: str | None = None  # `X-Referencia`
+    batch_id: str | None = None  # if it is a row of a batch; not stored in the ledger
 
 
-NO_MARKS = Marks()
+NO_TAGS = RequestTags()
 
 
 class Charge(msgspec.Struct, frozen=True, gc=False):
-    """Post the price of an answer that is at hand, in one step."""
+    """Charge the price of an available answer, in one step."""
 
     account_id: int
     key_id: int | None  # None: in the web application
     request_id: str
     operation: str
     credits: int
-    rule: str  # code of the tariff rule that made the price (contract 5.4, 9.10)
+    rule: str  # code of the tariff rule (contract 5.4, 9.10)
     origin: Origin
     at_ms: int
     client: str | None = None
@@ -50,7 +50,7 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False):
-    """Set the greatest price of the path aside, before a source is asked."""
+    """Hold the highest possible price before a source is asked."""
 
     account_id: int
     key_id: int | None  # None: in the web application
@@ -64,7 +64,7 @@ class Hold(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settle(msgspec.Struct, frozen=True, gc=False):
-    """Post `credits` of a hold and free the rest; 0 credits is a void."""
+    """Post `credits` of a hold and release the rest; 0 credits is a void."""
 
     account_id: int
     request_id: str
@@ -75,7 +75,7 @@ class Settle(msgspec.Struct, frozen=True, gc=False):
 
 
 class TopUp(msgspec.Struct, frozen=True, gc=False):
-    """Credits given (or, below zero, taken back) by an operator, with the reason."""
+    """Credits given by an operator, or taken back if negative, with the reason."""
 
     account_id: int
     credits: int
@@ -84,7 +84,7 @@ class TopUp(msgspec.Struct, frozen=True, gc=False):
 
 
 class Bind(msgspec.Struct, frozen=True, gc=False):
-    """Take an idempotency key for a request that goes on to a source."""
+    """Bind an idempotency key to a request before a source is asked."""
 
     account_id: int
     key_digest: str
@@ -95,18 +95,18 @@ class Bind(msgspec.Struct, frozen=True, gc=False):
 
 
 class Finish(msgspec.Struct, frozen=True, gc=False):
-    """Record the answer under its idempotency key; binds the key if nobody did before."""
+    """Record the answer under its idempotency key, and bind the key if it is not bound."""
 
     account_id: int
     key_digest: str
     fingerprint: str
-    recorded: Recorded
+    recorded: RecordedAnswer
     at_ms: int
     expires_ms: int
 
 
 class Unbind(msgspec.Struct, frozen=True, gc=False):
-    """Let go of a key: the execution that took it ended in a refusal, which binds none (6.2)."""
+    """Unbind a key whose execution ended in a refusal, which binds none (contract 6.2)."""
 
     account_id: int
     key_digest: str
@@ -115,24 +115,24 @@ class Unbind(msgspec.Struct, frozen=True, gc=False):
 
 
 class Trace(msgspec.Struct, frozen=True, gc=False):
-    """What is remembered of a request besides money, for the page that explains it.
+    """The stored details of a request besides its charges, for the page that explains it.
 
-    Purged after some months, while the ledger stays: so no CPF is in here, only its masked form
-    and a keyed hash by which a person's requests can be found and forgotten. One that brought a
-    certificate stays as long as the receipt (ADR 0028).
+    Purged after some months; the ledger stays. Contains no CPF, only its masked form and a keyed
+    hash for finding and erasing a person's requests. The trace of a certificate is stored as long
+    as its receipt (ADR 0028).
     """
 
     request_id: str
     account_id: int
-    key_id: int | None  # None: asked in the web application
-    user_id: int | None  # who asked there
+    key_id: int | None  # None: in the web application
+    user_id: int | None  # in the web application
     operation: str
     document: str  # a CNPJ, or a masked CPF
     document_hash: bytes | None  # of a CPF
-    uf: str | None  # as asked; BR is all of them
+    uf: str | None  # as requested; BR: all
     strategy: str
-    refresh: bool  # the caller asked to pass over what we keep, or for a new issuance
-    key_digest: str | None  # where the answer is recorded for a while
+    refresh: bool  # the caller asked to bypass the cache, or for a new issuance
+    key_digest: str | None  # of the idempotency key under which the answer is recorded
     status: int
     code: str | None  # of an error
     origin: Origin | None
@@ -144,19 +144,19 @@ class Trace(msgspec.Struct, frozen=True, gc=False):
     settled_ms: int
     client: str | None = None
     reference: str | None = None
-    certificate: CertificateGiven | None = None  # what it brought of one
-    gist: Gist | None = None  # what else it said; of what was at hand it is not remembered
+    certificate: CertificateSummary | None = None
+    result_summary: ResultSummary | None = None  # of other results, unless they were available
 
     @property
     def of_company(self) -> bool:
-        """Whether a company's number is in it: else it is a person's masked one, or erased."""
+        """Whether the document is a company's; else it is a masked CPF, or erased."""
         return len(self.document) == CNPJ_CHARACTERS
 
 
 class TracedCharge(msgspec.Struct, frozen=True, gc=False):
-    """A charge of an answer that is at hand and its trace, in one: what most requests come to.
+    """A `Charge` of an available answer and its `Trace` in one, as most requests commit them.
 
-    The fields are those of both, each of them once.
+    It has the fields of both, each once.
     """
 
     account_id: int
@@ -181,15 +181,14 @@ class TracedCharge(msgspec.Struct, frozen=True, gc=False):
     reference: str | None = None
     batch_id: str | None = None
     document_hash: bytes | None = None
-    certificate: CertificateGiven | None = None
+    certificate: CertificateSummary | None = None
 
     @property
     def at_ms(self) -> int:
-        """When it is charged."""
         return self.opened_ms
 
-    def apart(self) -> tuple[Charge, Trace]:
-        """The same in two."""
+    def split(self) -> tuple[Charge, Trace]:
+        """Return the charge and the trace as two values."""
         charge = Charge(
             self.account_id, self.key_id, self.request_id, self.operation, self.credits, self.rule,
             self.origin, self.opened_ms, self.client, self.reference, self.batch_id,
@@ -205,27 +204,27 @@ class TracedCharge(msgspec.Struct, frozen=True, gc=False):
 
 
 class Audit(msgspec.Struct, frozen=True, gc=False):
-    """Something that was done in the office, and by whom. Refused when its form was sent before."""
+    """An entry of the audit log. Refused if its form was carried out before."""
 
     signed: Signature
     action: Action
     account_id: int | None
-    target: str  # what it was done to, in words: a key's name, a user's number; no e-mail
-    detail: str  # what was changed, in words
+    target: str  # in words: a key's name, a user's number; no e-mail
+    detail: str  # the change, in words
     at_ms: int
 
 
 class Touch(msgspec.Struct, frozen=True, gc=False):
-    """Remember that a key was used."""
+    """Record that a key was used."""
 
     key_id: int
     at_ms: int
 
 
 class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
-    """Record a receipt whose bytes are stored already. Never refused; once recorded, no news.
+    """Record a receipt whose bytes are already stored. Never refused; idempotent.
 
-    It goes with every delivery: the same receipt has the same number each time.
+    It is part of every delivery: the same receipt has the same number each time.
     """
 
     receipt_id: str
@@ -235,26 +234,26 @@ class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     media_type: MediaType
     size_bytes: int
     at_ms: int
-    document_hash: bytes | None = None  # of a CPF: by which it is found when it must be erased
-    cnpj: str | None = None  # of a company's federal certificate: the one that it names
+    document_hash: bytes | None = None  # of a CPF, to find it for erasure
+    cnpj: str | None = None  # the one named by a company's federal certificate
 
 
 class Enqueue(msgspec.Struct, frozen=True, gc=False):
-    """Leave something to be done after this commit (ADR 0035). Never refused.
+    """Enqueue a job to run after this commit (ADR 0035). Never refused.
 
-    One that is open already is asked for once more, one that was given up begins anew.
+    An open job of the same kind and subject runs again; one that had failed for good is restarted.
     """
 
     kind: str
-    about: str  # what it is done to: an identifier or a digest, never a document
+    about: str  # its subject: an identifier or a digest, never a document
     at_ms: int
 
 
 class RowMoved(msgspec.Struct, frozen=True, gc=False):
-    """A row of a batch becomes that, in the commit of what made it so (ADR 0044).
+    """A new state of a batch's row, in the commit of its cause (ADR 0044).
 
-    Taken with the hold, ended with the charge; refused, and all that goes with it, where it is
-    not open any more or somebody else's.
+    A row is taken with the hold and ended with the charge. If it is no longer open, or another
+    request has taken it, the whole commit is refused.
     """
 
     account_id: int
@@ -263,7 +262,7 @@ class RowMoved(msgspec.Struct, frozen=True, gc=False):
     request_id: str
     state: RowState
     credits: int  # held for it, or charged
-    code: str | None  # of an error; of an open row, why it was given back
+    code: str | None  # of an error; of an open row, the reason why it was released
     answer: bytes | None  # sealed
     at_ms: int
 
@@ -283,39 +282,39 @@ Change: TypeAlias = (
     | Audit
     | Enqueue
     | RowMoved
-    | Happening
+    | AccountEvent
 )
 
 
-class Short(msgspec.Struct, frozen=True, gc=False):
-    """Refused: the available credits do not cover the price."""
+class InsufficientFunds(msgspec.Struct, frozen=True, gc=False):
+    """Refusal: the available credits do not cover the price."""
 
     needed_credits: int
     available_credits: int
 
 
 class KeyBound(msgspec.Struct, frozen=True, gc=False):
-    """Refused: the idempotency key was bound by somebody quicker."""
+    """Refusal: another request has bound the idempotency key."""
 
 
 class HoldGone(msgspec.Struct, frozen=True, gc=False):
-    """Refused: the hold was given back already; what it paid for is not charged."""
+    """Refusal: the hold was already released; its answer is not charged."""
 
 
 class DoneBefore(msgspec.Struct, frozen=True, gc=False):
-    """Refused: this very form was sent and carried out before (a reload, a double click)."""
+    """Refusal: this form was carried out before (a reload, a double click)."""
 
 
 class RowGone(msgspec.Struct, frozen=True, gc=False):
-    """Refused: the row of a batch is not open any more, or somebody else's."""
+    """Refusal: the batch's row is no longer open, or another request has taken it."""
 
 
-Refusal: TypeAlias = Short | OverBudget | KeyBound | HoldGone | DoneBefore | RowGone
+Refusal: TypeAlias = InsufficientFunds | OverBudget | KeyBound | HoldGone | DoneBefore | RowGone
 
 
 @dataclass(slots=True)
-class Purse:
-    """An account's credits while a batch of changes is being admitted, one after another."""
+class Balance:
+    """An account's credits while a commit's changes are checked, one after another."""
 
     plan: Plan
     balance_credits: int
@@ -323,59 +322,58 @@ class Purse:
     ceiling_credits: int | None
     month: str
     month_credits: int
-    budgets: int = 0  # how many live, of all its parts
-    folded_ms: int = 0  # what was charged before is in the daily totals already
+    budgets: int = 0  # number of active budgets of the account
+    folded_ms: int = 0  # earlier charges are already in the daily totals
 
-    def short_of(self, credits: int, month: str) -> Short | None:
-        """None when `credits` more can be spent now, else what is missing (402)."""
+    def shortfall(self, credits: int, month: str) -> InsufficientFunds | None:
+        """Return None if `credits` more can be spent now, else the refusal (402)."""
         available = available_credits(self, month)
         if available is None or credits <= available:
             return None
-        return Short(credits, max(available, 0))
+        return InsufficientFunds(credits, max(available, 0))
 
-    def short_to_take_back(self, credits: int) -> Short | None:
-        """None when an operator may take `credits` back, else what is missing.
+    def shortfall_if_taken_back(self, credits: int) -> InsufficientFunds | None:
+        """Return None if an operator may take `credits` back, else the refusal.
 
-        No month and no ceiling: the balance counts. What a post-paid account owes may be
-        corrected to any amount.
+        The ceiling of the month does not matter. A post-paid account's debt may be any amount.
         """
         available = self.balance_credits - self.held_credits
         if self.plan == "pos_pago" or credits <= available:
             return None
-        return Short(credits, max(available, 0))
+        return InsufficientFunds(credits, max(available, 0))
 
-    def spend(self, credits: int, month: str) -> Short | None:
-        """`post` what can be; else what is missing."""
-        short = self.short_of(credits, month)
+    def spend(self, credits: int, month: str) -> InsufficientFunds | None:
+        """Post credits if they can be spent, else return the refusal."""
+        short = self.shortfall(credits, month)
         if short is None:
             self.post(credits, month)
         return short
 
     def post(self, credits: int, month: str) -> None:
-        """Credits leave the account."""
+        """Take credits from the balance."""
         if month != self.month:
             self._turn_to(month)
         self.balance_credits -= credits
         self.month_credits += credits
 
     def hold(self, credits: int, month: str) -> None:
-        """Credits are set aside (or freed, below zero)."""
+        """Hold credits, or release them if negative."""
         self._turn_to(month)
         self.held_credits += credits
 
     def _turn_to(self, month: str) -> None:
-        # Months only go on: what comes late counts in the month that has begun meanwhile.
+        # Months only advance: a late entry counts in the current month.
         if month > self.month:
             self.month, self.month_credits = month, 0
 
 
-def spent_credits(of: Purse | Account, month: str) -> int:
-    """Posted in this civil month: nothing yet when the last entry is of an earlier one."""
+def spent_credits(of: Balance | Account, month: str) -> int:
+    """Return the credits posted in this civil month."""
     return 0 if month > of.month else of.month_credits
 
 
-def available_credits(of: Purse | Account, month: str) -> int | None:
-    """What can be spent in this civil month; None: as much as is wanted."""
+def available_credits(of: Balance | Account, month: str) -> int | None:
+    """Return the credits that can be spent in this civil month; None: without limit."""
     if of.plan != "pos_pago":
         return of.balance_credits - of.held_credits
     if of.ceiling_credits is None:

@@ -1,7 +1,7 @@
-"""What our own copy of the registry says of an establishment beyond the company lookup's answer.
+"""Details of an establishment that our copy of the registry has beyond the company lookup's answer.
 
-Faces of other services show it beside the answer (contract 16.3). It is of the month, and the
-answer may be newer: `beside` leaves out what would contradict it.
+Compatible APIs add them to the answer (contract 16.3). They are of the month, and the answer may be
+newer: `consistent_detail` drops those that would contradict it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from balcao.core.company import Coded, Company, Partner
 
 
 class SimplesDetail(msgspec.Struct, frozen=True, gc=False):
-    """The company's row in Simples. Days are YYYY-MM-DD; None: the row does not say."""
+    """The company's row in Simples. Days are YYYY-MM-DD; None: not in the row."""
 
     simples: bool | None
     since: str | None
@@ -24,9 +24,9 @@ class SimplesDetail(msgspec.Struct, frozen=True, gc=False):
 
 
 class PartnerDetail(msgspec.Struct, frozen=True, gc=False):
-    """A partner's codes. None: the month has none."""
+    """A partner's codes; None if the month has none."""
 
-    partner: Partner  # as the lookup says it
+    partner: Partner  # as in the lookup's answer
     kind: str  # 1 a company, 2 a person, 3 from abroad
     qualification: Coded | None
     country: Coded | None
@@ -34,9 +34,9 @@ class PartnerDetail(msgspec.Struct, frozen=True, gc=False):
 
 
 class MonthDetail(msgspec.Struct, frozen=True):
-    """One establishment. None: nobody knows; an empty text: the registry says there is none."""
+    """Details of an establishment. None: unknown; an empty text: the registry has none."""
 
-    company: Company | None = None  # as the lookup says it of this very month
+    company: Company | None = None  # the lookup's answer by this month
     day: str | None = None  # of the month's data, YYYY-MM-DD
     reason: Coded | None = None  # of the status
     city_abroad: str | None = None
@@ -44,7 +44,7 @@ class MonthDetail(msgspec.Struct, frozen=True):
     city_code: str | None = None  # the Receita's, 4 digits
     city_ibge: str | None = None  # 7 digits
     fax: tuple[str, str] | None = None  # area code, number
-    responsible: Coded | None = None  # the qualification of who answers for the company
+    responsible: Coded | None = None  # qualification of the person responsible for the company
     capital: Decimal | None = None  # reais
     size: str | None = None
     simples: SimplesDetail | None = None
@@ -54,8 +54,8 @@ class MonthDetail(msgspec.Struct, frozen=True):
 NO_DETAIL = MonthDetail()
 
 
-def beside(company: Company, detail: MonthDetail | None) -> MonthDetail:
-    """What of it may stand beside an answer: nothing about what the two tell differently."""
+def consistent_detail(company: Company, detail: MonthDetail | None) -> MonthDetail:
+    """Return the details without those about facts in which the answer differs from the month."""
     if detail is None or detail.company is None:
         return NO_DETAIL
     known = detail.company
@@ -77,10 +77,10 @@ def beside(company: Company, detail: MonthDetail | None) -> MonthDetail:
 _PartnerKey = tuple[str | None, str | None, str | None]
 
 
-def partners_beside(
+def partners_with_details(
     company: Company, detail: MonthDetail
 ) -> Sequence[tuple[Partner, PartnerDetail | None]]:
-    """The answer's partners, each with what the month knows of the very same one."""
+    """Return the answer's partners, each with the month's details of the same partner."""
     known: Mapping[_PartnerKey, PartnerDetail] = {
         _key(each.partner): each for each in detail.partners
     }

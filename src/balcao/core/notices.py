@@ -1,4 +1,4 @@
-"""Short texts that pages show, with the tone that colours them."""
+"""Short messages of pages, with the tone that determines their colour."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -14,4 +14,4 @@ class Notice:
     title: str
     text: str  # what happened
     advice: str  # what to do
-    code: str | None = None  # which has a page of its own (contract 1.12)
+    code: str | None = None  # of the error, which has a page of its own (contract 1.12)

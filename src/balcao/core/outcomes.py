@@ -1,43 +1,43 @@
-"""What came of a question: per inquiry an outcome, in the end one conclusion and one reply."""
+"""Results of a question: an outcome per inquiry, then one conclusion and one reply."""
 
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.errors import SourceError
 from balcao.core.ledger import Origin
 from balcao.core.receipts import Receipt
 
 
 class Delivered(msgspec.Struct, frozen=True, gc=False):
-    """An inquiry is answered. `body` is the record as JSON, as it is kept and sent."""
+    """An inquiry is answered. `body` is the record as JSON, as it is cached and sent."""
 
     body: bytes
     origin: Origin
     source: str
     asked_ms: int
-    to_keep: bool = False  # said by somebody else's service a moment ago
-    complete: bool = True  # False: a source that knows more of it could not be asked
+    to_keep: bool = False  # a new answer of an external source, to be cached
+    complete: bool = True  # False: a source with further parts of it could not be asked
 
 
-class Nothing(msgspec.Struct, frozen=True):
-    """A source that can prove it says that there is no such thing."""
+class ProvenAbsence(msgspec.Struct, frozen=True):
+    """A source has proven that the subject of the inquiry does not exist."""
 
     source: str
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """Nobody could answer, and nothing that is kept may stand in."""
+    """No source answered, and no cache entry may be served instead."""
 
     error: SourceError
 
 
-Outcome: TypeAlias = Delivered | Nothing | Failed
+Outcome: TypeAlias = Delivered | ProvenAbsence | Failed
 
 
 class Conclusion(msgspec.Struct, frozen=True, gc=False):
-    """What to say and what it costs. `fields` is JSON without its opening brace and request_id."""
+    """The content of a reply and its price. `fields`: JSON without opening brace and request_id."""
 
     status: int
     fields: bytes
@@ -48,13 +48,13 @@ class Conclusion(msgspec.Struct, frozen=True, gc=False):
     asked_ms: int | None = None  # when the source was asked; None on errors
     code: str | None = None  # internal code of an error
     retry_after_seconds: int | None = None
-    receipt: Receipt | None = None  # named by the answer: recorded with the charge
-    certificate: CertificateGiven | None = None  # remembered with the request
+    receipt: Receipt | None = None  # named by the answer, recorded with the charge
+    certificate: CertificateSummary | None = None  # stored in the trace
     detail: str | None = None  # of an error, for the log; no personal data
 
 
 class Reply(msgspec.Struct, frozen=True, gc=False):
-    """The answer of a lookup, ready to be sent."""
+    """The complete answer of a lookup."""
 
     request_id: str
     status: int
@@ -70,7 +70,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
 
 
 def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
-    """Splice the request_id into the body that was made without it."""
+    """Return the reply with the request_id inserted into the conclusion's JSON."""
     return Reply(
         request_id,
         conclusion.status,
@@ -85,21 +85,21 @@ def reply_of(request_id: str, conclusion: Conclusion) -> Reply:
     )
 
 
-# Where an answer would come from: our own copies, the cache, a source, or more than one of them.
+# Origin of an answer that is quoted: our own copies, the cache, a source, or several of them.
 Way: TypeAlias = Literal["own", "cache", "source", "mixed"]
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """What a question would cost at this moment: from `least` to `greatest` credits.
+    """The current price of a question, from `least` to `greatest` credits.
 
-    The other fields are those of the answer, where all of it is `at_hand`.
+    The other fields are those of the answer if all of it is available (`at_hand`).
     """
 
     least: int
     greatest: int
     way: Way
-    at_hand: bool = False  # nobody has to be asked
-    secret: bool = False  # what is kept about a person is not told, however much it matters
+    at_hand: bool = False  # no source has to be asked
+    secret: bool = False  # the quote does not reveal whether a person's result is cached
     rule: str | None = None
     code: str | None = None  # of an error
     asked_ms: int | None = None  # when its source was asked
@@ -107,5 +107,5 @@ class Quote(msgspec.Struct, frozen=True):
 
     @property
     def exact(self) -> bool:
-        """Whether it would cost just that, as long as nothing changes."""
+        """Whether the price is certain, as long as nothing changes."""
         return self.least == self.greatest

@@ -1,7 +1,7 @@
-"""People: who may sign in to the web application, as what, and what is said of their deeds.
+"""Users of the web application: roles, memberships, sessions, and actions of the audit log.
 
-A user belongs to one account (a consultant asks, a manager also sees the money and the keys) or
-is an operator, who belongs to none and may hold a seat in some of them (contract 7.6). Times are
+A user belongs to one account (a consultant does lookups, a manager also sees charges and keys) or
+is an operator, who belongs to none and may be a member of some (contract 7.6). Times are
 milliseconds since 1970 (UTC).
 """
 
@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from balcao.core.access import Caller
-from balcao.core.guessing import is_soon_guessed
+from balcao.core.password_strength import is_easily_guessed
 
 Role: TypeAlias = Literal["consultant", "manager", "operator"]
 
@@ -23,13 +23,13 @@ ROLE_WORDS: Mapping[Role, str] = {
     "operator": "operador",
 }
 
-# What one may be in an account, by a seat.
-SeatRole: TypeAlias = Literal["consultant", "manager"]
+# The role of an operator in an account.
+MembershipRole: TypeAlias = Literal["consultant", "manager"]
 
-# Through which door something was done.
+# The interface through which an action was done.
 Channel: TypeAlias = Literal["web", "cli", "start", "api"]
 
-# What is done in the office. The audit log keeps these words; pages translate them.
+# Actions in the audit log; pages translate them.
 Action: TypeAlias = Literal[
     "account.create",
     "account.change",
@@ -51,29 +51,29 @@ Action: TypeAlias = Literal[
     "user.change",
     "user.suspend",
     "user.resume",
-    "user.link",  # a one-time link was made, by which a password can be set
+    "user.link",  # a one-time link for setting a password was created
     "user.password",  # the person set a password
     "user.totp",  # the person turned the second factor on or off
     "user.sign_in",  # of operators only
-    "seat.give",  # an operator may act in an account, too
+    "seat.give",  # an operator became a member of an account
     "seat.change",
     "seat.take",
     "extension.add",  # an act extended the validity of certificates
     "extension.remove",
-    "source.check",  # providers were asked whether they would answer, which may be charged for
-    "checklist.close",  # the operators' first steps are shown no longer
+    "source.check",  # providers were called as a test, which may cost money
+    "checklist.close",  # the operators' first steps are no longer shown
     "opendata.rollback",
-    "subject.erase",  # what is kept about a natural person was erased
+    "subject.erase",  # the data of a natural person was erased
 ]
 
-# What a one-time link is for.
+# The purpose of a one-time link.
 LinkPurpose: TypeAlias = Literal["set_password", "first_operator"]
 
 
 class Signature(msgspec.Struct, frozen=True, gc=False):
-    """Who does something in the office. `form_id` is the form's own number: carried out once.
+    """The author of an action. `form_id` identifies the form, which is carried out once.
 
-    `key_id`: of the API's key, where it was a program.
+    `key_id`: of the API key, if it was done through the API.
     """
 
     channel: Channel
@@ -86,13 +86,13 @@ AT_THE_TERMINAL = Signature("cli")
 
 
 def signed_by(caller: Caller) -> Signature:
-    """What a program does, by the API."""
+    """Return the signature of an action through the API."""
     return Signature("api", key_id=caller.key_id)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class User:
-    """One person. Does not print the e-mail address or the name."""
+    """A user. Its `repr` shows neither e-mail address nor name."""
 
     user_id: int
     account_id: int | None  # None: an operator
@@ -111,44 +111,43 @@ class User:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
-    """What a sign-in is checked against."""
+    """A user's password hash and second factor."""
 
     user: User
     password_hash: str | None  # argon2id in its usual notation; None: never set
     totp_secret: bytes | None  # sealed with the installation's secret; None: no second factor
-    totp_step: int  # the last time step that was used: a code is good once
+    totp_step: int  # the last time step used: a code is valid once
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """A place that an operator has in an account, with the rights of one of its users."""
+class Membership:
+    """An operator's membership of an account, with the rights of one of its users."""
 
     seat_id: int
     user_id: int
     account_id: int
-    role: SeatRole
+    role: MembershipRole
     given_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One signed-in browser. The token itself is known to the browser only.
+    """A signed-in browser. Only the browser has the token itself.
 
-    `user` is the person as they act in it: of the account and the role of the seat that they
-    wear, where they wear one.
+    `user` has the account and role of `membership`, if the session acts by one.
     """
 
     session_id: int
     user: User
     opened_ms: int
     seen_ms: int
-    seat: Seat | None = None
-    browser: str | None = None  # in words, as its owner would call it
+    membership: Membership | None = None
+    browser: str | None = None  # its name, for people
 
     @property
     def runs_the_service(self) -> bool:
-        """Whether the person is an operator, whatever they wear."""
-        return self.seat is not None or self.user.role == "operator"
+        """Whether the user is an operator, also while acting by a membership."""
+        return self.membership is not None or self.user.role == "operator"
 
 
 PASSWORD_CHARACTERS_MIN = 12
@@ -160,20 +159,20 @@ _EMAIL = re.compile(r"[^\s@<>\"]+@[^\s@<>\"]+\.[^\s@<>\"]+")
 
 
 def normal_email(text: str) -> str:
-    """By which a user is found: case does not count."""
+    """Return an e-mail address in the form by which users are found: trimmed, lower case."""
     return text.strip().casefold()
 
 
 def is_email(text: str) -> bool:
-    """Whether this looks like an address. Whether it works, only a letter would tell."""
-    plain = text.isascii() and text.isprintable()  # letters that look alike are another address
+    """Return whether a text has the form of an e-mail address."""
+    plain = text.isascii() and text.isprintable()  # no look-alike letters
     return plain and len(text) <= EMAIL_CHARACTERS_MAX and bool(_EMAIL.fullmatch(text.strip()))
 
 
 def password_problem(password: str, email: str, names: Sequence[str] = ()) -> str | None:
-    """Return what is wrong with a new password, in words for its owner, or None.
+    """Return the error in a new password, in words for its owner, or None.
 
-    `names`: of the person and of the account; they are tried first.
+    `names`: of the person and of the account; they count as easily guessed.
     """
     if len(password) < PASSWORD_CHARACTERS_MIN:
         return f"A senha deve ter pelo menos {PASSWORD_CHARACTERS_MIN} caracteres."
@@ -183,7 +182,7 @@ def password_problem(password: str, email: str, names: Sequence[str] = ()) -> st
         return "A senha repete demais os mesmos caracteres."
     if password.casefold() in (normal_email(email), normal_email(email).partition("@")[0] * 2):
         return "A senha não pode ser o e-mail."
-    if is_soon_guessed(password, email, names):
+    if is_easily_guessed(password, email, names):
         return _SOON_GUESSED
     return None
 

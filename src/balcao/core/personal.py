@@ -1,8 +1,8 @@
-"""Hide CPFs inside texts of the registry (contract 9.11).
+"""Masking of CPFs inside texts of the registry (contract 9.11).
 
-In names every number that may be a CPF is hidden. Addresses and e-mails hold other numbers too:
-telephones, lots, years. There a CPF is hidden that a name of the same record shows, and any other
-that has its punctuation or right check digits.
+In names every number that may be a CPF is masked. Addresses and e-mails contain other numbers too:
+telephones, lots, years. There a CPF is masked if it is also in a name of the same record, if it is
+punctuated, or if its check digits are right.
 """
 
 import re
@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from balcao.core.characters import plain_text, plain_with_places
+from balcao.core.characters import plain_text, plain_text_with_offsets
 from balcao.core.check_digits import cpf_check_digits
 
 AnyStruct = TypeVar("AnyStruct", bound=msgspec.Struct)
 
-# Eleven digits alone, and in the forms people type a CPF inside a name (`rfb-open-data.md`,
-# section 9): 123.456.789-01, 123 456 789 01, 123456789-01, 123.456.789/01, and ten digits, with a
-# zero lost in front. A formatted company root (41.273.592) has eight and is left alone; so are
-# groups that are the rest of a longer number.
+# Eleven bare digits, and the forms in which CPFs are typed in names (`rfb-open-data.md`, section
+# 9): 123.456.789-01, 123 456 789 01, 123456789-01, 123.456.789/01, and ten digits without the
+# leading zero. A formatted company root (41.273.592) has eight and is not masked, nor are groups
+# that are part of a longer number.
 _CPF_IN_TEXT = re.compile(
     r"(?<![0-9])[0-9]{11}(?![0-9])"
     r"|(?<![0-9])(?<![0-9][.\-/])"
@@ -32,26 +32,26 @@ _DIGIT = re.compile(r"[0-9]")
 _NO_DIGIT = re.compile(r"[^0-9]")
 _CPF_LENGTH = 11
 
-# As many digits as a CPF has without its check digits, however they are written.
+# As many digits as a CPF has without its check digits, in any punctuation.
 _MANY_DIGITS = re.compile(r"[0-9](?:[.\-_/ ]{0,3}[0-9]){8}")
 _PUNCTUATED = re.compile(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}[-_/ ]")
 _PUBLISHED = re.compile(r"\*{3}([0-9]{6})\*{2}")
 
 
 def mask_cpf_in_text(text: str | None) -> str | None:
-    """Hide every CPF inside a name as `***456789**`."""
+    """Mask every CPF inside a name as `***456789**`."""
     return _replaced(text, _CPF_IN_TEXT, _masked_match) if text else text
 
 
 def _replaced(
     text: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]
 ) -> str:
-    """Replace what a pattern finds in the plain characters of a text; the rest stays as it is."""
-    plain, places = plain_with_places(text)
+    """Replace the matches of a pattern in the plain characters of a text; keep the rest."""
+    plain, places = plain_text_with_offsets(text)
     digit = _DIGIT.search(plain)
     if digit is None:
         return text
-    # From there on: quicker than to look for a CPF at every letter.
+    # Searching from the first digit is quicker than from the first letter.
     start = digit.start()
     if plain is text:
         return text[:start] + pattern.sub(replacement, text[start:])
@@ -70,13 +70,13 @@ def _masked_match(match: re.Match[str]) -> str:
 def with_masked_texts(
     record: AnyStruct, fields: Sequence[str], sources: Iterable[str | None]
 ) -> AnyStruct:
-    """Return the record with CPFs hidden in these text fields; the same one if there are none.
+    """Return the record with CPFs masked in these text fields, or the same object if unchanged.
 
-    `sources` are masked texts of the same record: the six digits that they show tell its own CPFs.
+    `sources`: texts of the same record whose CPFs, masked or not, are then masked in the fields.
     """
     texts: list[Any] = [getattr(record, field) for field in fields]
     joined = plain_text("\n".join([text for text in texts if text]))
-    if _MANY_DIGITS.search(joined) is None:  # of nearly all
+    if _MANY_DIGITS.search(joined) is None:  # in nearly all records
         return record
     own = own_cpfs(sources)
     changed = {
@@ -88,18 +88,18 @@ def with_masked_texts(
 
 
 def own_cpfs(sources: Iterable[str | None]) -> frozenset[str]:
-    """Return the six published digits of every CPF in these texts."""
+    """Return the six unmasked digits of every CPF in these texts."""
     return frozenset(
         six for text in sources if text for six in _PUBLISHED.findall(mask_cpf_in_text(text) or "")
     )
 
 
 def mask_cpf_in_free_text(text: str | None, own: Iterable[str] = ()) -> str | None:
-    """Hide CPFs in a text that holds other numbers too. `own`: see `own_cpfs`."""
+    """Mask CPFs in a text that contains other numbers too. `own`: see `own_cpfs`."""
     if not text or _MANY_DIGITS.search(plain_text(text)) is None:
         return text
     for six in own:
-        # Also without its check digits, which follow from the others, and a zero lost in front.
+        # Also without its check digits, which follow from the others, or its leading zero.
         shown = rf"[0-9]{{2,3}}[.\-_ ]?{six[:3]}[.\-_ ]?{six[3:]}(?: ?[.\-_/ ]? ?[0-9]{{2}})?"
         text = _replaced(text, re.compile(shown), _masked_as(six))
     return _replaced(text, _CPF_IN_TEXT, _masked_if_a_cpf)

@@ -1,18 +1,18 @@
-"""The answer to an error, as callers of the API get it (contract 3)."""
+"""The API's answer to an error (contract 3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from balcao.core.errors import UNAVAILABLE_RETRY_SECONDS_MAX, BalcaoError, is_public
 
-# Each code has its page below this path (contract 1.12). Nothing is added in front of it: a proxy
-# before the service serves it under the same path (`public_url` is an origin).
+# Each code has a page below this path (contract 1.12). No prefix is needed: a proxy in front serves
+# the service under the same path (`public_url` is an origin).
 PAGES = "/docs/erros/"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Status, stable internal code, message, and further parts of the answer."""
+    """An error answer: status, stable code, message and further fields."""
 
     status: int
     code: str
@@ -23,7 +23,7 @@ class Problem:
 
 
 def problem_of(error: Exception) -> Problem:
-    """Return the answer to an error. It reveals nothing about a bug or an error for operators."""
+    """Return the answer to an error; bugs and errors for operators get a general one."""
     if not isinstance(error, BalcaoError) or not is_public(type(error)):
         return Problem(BalcaoError.status, BalcaoError.code, BalcaoError.message)
     seconds = error.retry_in_seconds

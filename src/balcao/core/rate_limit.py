@@ -1,7 +1,7 @@
 """Rate limiting by the generic cell rate algorithm: one stored instant per limit.
 
-Times are milliseconds since 1970. A limit lets `quota` requests come at once and then one
-more every `window / quota`; the stored instant is when the bucket will be empty again.
+Times are milliseconds since 1970. A limit allows `quota` requests at once and then one more every
+`window / quota`; the stored instant is when the bucket will be empty again.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from balcao.core.clock import SMALL_MS
 
 
 class Limit(msgspec.Struct, frozen=True, cache_hash=True):
-    """`quota` requests per `window_ms`."""
+    """A limit of `quota` requests per `window_ms`."""
 
     name: str  # in the RateLimit headers: "minuto", "dia", "chave-minuto", "chave-dia"
     quota: int
@@ -22,26 +22,25 @@ class Limit(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """What one request means for one limit."""
+    """The decision of one limit about one request."""
 
     limit: Limit
     allowed: bool
-    empty_at_ms: float  # the one value to store, whether the request is let through or not
+    empty_at_ms: float  # to be stored, whether the request is allowed or not
     remaining: int  # requests that could follow at once
-    reset_ms: float  # until the whole quota is there again
-    retry_ms: float  # 0, or after how long the same request is not refused for this reason
+    reset_ms: float  # until the whole quota is available again
+    retry_ms: float  # 0, or the time until this limit allows the request
 
 
 def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
-    """Put one request into a bucket, or find that there is no room for it.
+    """Add one request to a limit's bucket if it fits, and return the decision.
 
-    All the arithmetic of limits. `empty_at_ms`: as it is stored, 0 of a bucket that is new.
+    `empty_at_ms`: the stored value, 0 for a new bucket.
     """
     window_ms = limit.window_ms
     interval_ms = window_ms / limit.quota
-    # Idle time is not saved up: a bucket can be empty, never emptier. Nor can it be fuller
-    # than full: by more than clocks of nodes may differ, no clock that is right has written that
-    # (contract 9.8), and it says nothing.
+    # Idle time is not accumulated: a stored instant in the past counts as now. One that is too far
+    # in the future for the allowed difference of clocks (contract 9.8) is ignored.
     full = now_ms + window_ms
     if now_ms < empty_at_ms <= full + SMALL_MS:
         start = empty_at_ms if empty_at_ms < full else full
@@ -56,20 +55,20 @@ def spend(limit: Limit, empty_at_ms: float, now_ms: float) -> Verdict:
 
 
 def all_allow(verdicts: Sequence[Verdict]) -> bool:
-    """Whether no limit refuses."""
-    for verdict in verdicts:  # noqa: SIM110 - a generator costs as much as all the rest of it
+    """Return whether all limits allow the request."""
+    for verdict in verdicts:  # noqa: SIM110 - a generator would double the cost
         if not verdict.allowed:
             return False
     return True
 
 
 def bucket_of(limit: Limit, caller: Caller) -> str:
-    """The name under which a caller's requests are counted against a limit, in every engine."""
+    """Return the name of a caller's bucket for a limit, the same in every engine."""
     return f"{limit.name}:{caller.key_id if limit.of_key else caller.account_id}"
 
 
 def refused(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that refuses for the longest time, or None when all let the request pass."""
+    """Return the refusal with the longest wait, or None if all limits allow the request."""
     worst: Verdict | None = None
     for verdict in verdicts:
         if not verdict.allowed and (worst is None or verdict.retry_ms > worst.retry_ms):

@@ -1,8 +1,8 @@
-"""Receipts: who has which, under what number, and whether the bytes may be kept at all.
+"""Receipts: records, numbers, and names of files (contract 7.3).
 
-Contract 7.3. Bytes are stored once, by their content; what an account gets is a number of its
-own for them, so that a number never links accounts. Numbers are drawn from a secret, so that
-nobody can guess one, and the same receipt has the same number whenever it is delivered again.
+Bytes are stored once, by the digest of their content. Each account has numbers of its own for them,
+so that a number never links accounts. Numbers are derived with a secret, so they cannot be guessed,
+and the same receipt always has the same number.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ from functools import lru_cache
 import msgspec
 
 from balcao.core.certificates import (
-    CertificateGiven,
+    CertificateSummary,
     CertificateType,
     MediaType,
     StoredReceipt,
     Verdict,
 )
 
-# The kind of job that deletes a receipt's bytes, by their digest, if no record names them.
+# The job that deletes a receipt's bytes, by their digest, if no record refers to them.
 DELETE_BYTES = "delete_receipt_bytes"
 
 RECEIPT_BYTES_MAX = 10_000_000
@@ -29,13 +29,13 @@ RECEIPT_BYTES_MAX = 10_000_000
 _EXTENSIONS: Mapping[MediaType, str] = {"application/pdf": "pdf", "text/html": "html"}
 _PROVEN: Mapping[Verdict | None, CertificateType] = {"CND": "CND", "CPEND": "CPEND", "CPD": "CPD"}
 _CPF = re.compile(r"(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)")
-_NAME_CHARACTERS_MAX = 20  # whole words: enough to tell thirty files apart
+_NAME_CHARACTERS_MAX = 20  # whole words: enough to distinguish thirty files
 
 
-class About(msgspec.Struct, frozen=True):
-    """What a receipt is about, for people: from the newest request that brought it."""
+class ReceiptSubject(msgspec.Struct, frozen=True):
+    """The subject of a receipt, for people: by the newest request that delivered it."""
 
-    document: str  # the CNPJ that the certificate names, or a masked CPF
+    document: str  # the CNPJ in the certificate, or a masked CPF
     uf: str | None  # of a state's certificate
     verdict: Verdict | None
     validity: str | None
@@ -43,27 +43,27 @@ class About(msgspec.Struct, frozen=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """A receipt as the desk records it. `account_id` is None for those that are public."""
+    """A receipt as recorded by the desk. `account_id` is None for public ones."""
 
     receipt_id: str
     account_id: int | None
     digest: str
     media_type: MediaType
     size_bytes: int
-    about: About | None = None  # None: nobody remembers
-    cnpj: str | None = None  # of a company's federal certificate: the one that it names
+    about: ReceiptSubject | None = None  # None: no longer known
+    cnpj: str | None = None  # the one named by a company's federal certificate
 
 
-class Numbering(msgspec.Struct, frozen=True):
-    """Numbers for receipts, drawn from the installation's secret, and where they are fetched."""
+class ReceiptNumbers(msgspec.Struct, frozen=True):
+    """Numbers of receipts, derived with the installation's secret, and their addresses."""
 
     pepper: bytes
     base_url: str = ""  # empty: addresses are relative to the service
 
     def private(self, account_id: int, stored: StoredReceipt, cnpj: str | None = None) -> Receipt:
-        """A federal receipt: every account that obtained it has its own number for it.
+        """Return a federal receipt; every account that obtained it has its own number for it.
 
-        `cnpj`: the one that the certificate names; None: it is a person's.
+        `cnpj`: the one in the certificate; None: it is a person's.
         """
         number = _number(self.pepper, f"account:{account_id}", stored.digest)
         return Receipt(
@@ -71,34 +71,34 @@ class Numbering(msgspec.Struct, frozen=True):
         )
 
     def public(self, cnpj: str, uf: str, stored: StoredReceipt) -> Receipt:
-        """A state receipt: one number per CNPJ, UF and certificate, the same for everybody."""
+        """Return a state receipt: one number per CNPJ, UF and certificate, for all accounts."""
         number = _number(self.pepper, f"public:{cnpj}:{uf}", stored.digest)
         return Receipt(number, None, stored.digest, stored.media_type, stored.size_bytes)
 
     def address(self, operation: str, receipt: Receipt) -> str:
-        """Where it is fetched: the value of `print` (specification, "Receipt download")."""
+        """Return the address of a receipt, the value of `print` (specification)."""
         return f"{self.base_url}/consultas/v2/{operation}/print/{receipt.receipt_id}"
 
 
-def given(
+def certificate_summary(
     verdict: Verdict,
     validity: str | None,
     name: str | None,
     receipt: Receipt | None,
     issued_on: str | None,
-) -> CertificateGiven:
-    """What a request that brought this certificate, and this receipt, is remembered with."""
+) -> CertificateSummary:
+    """Return the summary, for the trace, of a certificate delivered with this receipt."""
     if receipt is None:
-        return CertificateGiven(verdict, validity, name, None, None, issued_on)
+        return CertificateSummary(verdict, validity, name, None, None, issued_on)
     number, media_type = receipt.receipt_id, receipt.media_type
-    return CertificateGiven(verdict, validity, name, number, media_type, issued_on)
+    return CertificateSummary(verdict, validity, name, number, media_type, issued_on)
 
 
 def file_name(receipt: Receipt) -> str:
-    """What a saved receipt is called: ASCII that every file system takes, no whole CPF.
+    """Return the file name of a receipt: ASCII, valid on every file system, without a whole CPF.
 
-    `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`; by its number where nobody
-    remembers what it is about. As a header has it, it needs no quoting (RFC 6266, RFC 8187).
+    `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`, or its number if its subject is
+    unknown. In a header it needs no quoting (RFC 6266, RFC 8187).
     """
     about, extension = receipt.about, extension_of(receipt)
     if about is None:
@@ -114,15 +114,12 @@ def file_name(receipt: Receipt) -> str:
 
 
 def extension_of(receipt: Receipt) -> str:
-    """How its file's name ends, without the dot."""
+    """Return the extension of a receipt's file, without the dot."""
     return _EXTENSIONS[receipt.media_type]
 
 
 def short_name(name: str) -> str:
-    """The first words of a name, in ASCII and upper case, with hyphens.
-
-    Without the CPF that ends the names of many sole traders.
-    """
+    """Return the first words of a name, in ASCII and upper case, with hyphens and without a CPF."""
     name = _CPF.sub(" ", name)
     decomposed = unicodedata.normalize("NFD", name.upper())
     words = re.findall("[0-9A-Z]+", decomposed.encode("ascii", "ignore").decode())
@@ -136,18 +133,18 @@ def short_name(name: str) -> str:
 
 
 def digest_of(content: bytes) -> str:
-    """The name of these bytes in the store: BLAKE2b-256, hexadecimal."""
-    seen = hashing()
-    seen.update(content)
-    return seen.hexdigest()
+    """Return the name of these bytes in the store: BLAKE2b-256, hexadecimal."""
+    digest = new_digest()
+    digest.update(content)
+    return digest.hexdigest()
 
 
-def hashing() -> hashlib.blake2b:
-    """The same, for bytes that come in pieces."""
+def new_digest() -> hashlib.blake2b:
+    """Return the hash object of `digest_of`, for bytes in several parts."""
     return hashlib.blake2b(digest_size=32)
 
 
-# The same receipts are delivered again and again.
+# The same receipts are delivered many times.
 @lru_cache(maxsize=4096)
 def _number(pepper: bytes, owner: str, digest: str) -> str:
     keyed = hashlib.blake2b(

@@ -1,6 +1,6 @@
-"""Recognition of texts typed where one document is asked for: a document, several, or what else.
+"""Classification of a text typed into a field for one document, for messages about it.
 
-The reader of documents decides what a document is; this is for explaining what was found.
+Documents are read by `document_reader`; this classifies all other texts, too.
 """
 
 import re
@@ -16,46 +16,46 @@ Kind: TypeAlias = Literal[
     "nothing",
     "cnpj",
     "cpf",
-    "digits",  # as long as the document, but its check digits are others
+    "digits",  # as long as a document, with wrong check digits
     "several",
-    "ambiguous",  # a number that zeros make two documents of
+    "ambiguous",  # padded with zeros, it would be two different documents
     "cut",  # a number in scientific notation
     "root",  # of a CNPJ
-    "request",  # the number of a request
+    "request",  # a request_id
     "words",
-    "length",  # it could be one, with more or fewer characters
+    "length",  # like a document, with more or fewer characters
 ]
 
 _REQUEST = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 _APART = re.compile(r"[\s,;|]+")
-# As long as what a slip of the hand makes of a document, and longer than half of one.
+# Lengths of a document with characters missing or repeated.
 _NEARLY = range(9, 17)
-# Shorter numbers are anything: of an account, a telephone's extension, a year.
+# Shorter numbers may be anything: an account, a telephone extension, a year.
 _DIGITS_LEAST = 9
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """What was found."""
+class Recognition(msgspec.Struct, frozen=True):
+    """The kind of a text."""
 
     kind: Kind
-    count: int = 0  # documents of several; characters of `length`, `root` and `digits`
-    alone: bool = True  # False: there are words beside the document
+    count: int = 0  # of documents (`several`), or of characters (`length`, `root`, `digits`)
+    alone: bool = True  # False: the text contains other words
 
 
-def recognise(text: str) -> Seen:
-    """Return what this text is, as far as its form tells."""
+def recognise(text: str) -> Recognition:
+    """Return the kind of a text, by its form alone."""
     return _seen(text, _read(text))
 
 
 def document_of(text: str) -> Cnpj | Cpf | None:
-    """Return the document that a text is, or has in it; None: none, or several."""
+    """Return the document in a text; None: none, or several."""
     return _read(text).document
 
 
-def documents_apart(text: str) -> Sequence[str]:
-    """Return the documents of a text that has nothing else, wrong ones too; empty: there is more.
+def separate_documents(text: str) -> Sequence[str]:
+    """Return the documents of a text, valid or not; empty if it also contains anything else.
 
-    In a table a number of another length is another column rather than a document.
+    In a table, numbers of other lengths are other columns rather than invalid documents.
     """
     parts = [part for part in _APART.split(text) if any(map(str.isalnum, part))]
     lines = sum(not line.isspace() for line in text.splitlines() if line)
@@ -76,17 +76,17 @@ def _read(text: str, *, zeros: bool = True) -> Reading:
     return read(text, only=False, digits_least=least)
 
 
-def _seen(text: str, reading: Reading) -> Seen:
+def _seen(text: str, reading: Reading) -> Recognition:
     if reading.document is not None:
-        return Seen(kind_of(reading.document), alone=reading.alone)
+        return Recognition(kind_of(reading.document), alone=reading.alone)
     if _REQUEST.fullmatch(text.strip()):
-        return Seen("request")
+        return Recognition("request")
     assert reading.flaw is not None
     if reading.flaw == "nothing":
         zeros = cell_text(text).count("0")
         if not zeros:
-            return Seen("nothing")
+            return Recognition("nothing")
         is_whole = zeros in {CNPJ_CHARACTERS, CPF_CHARACTERS}
-        return Seen("digits" if is_whole else "length", zeros)
+        return Recognition("digits" if is_whole else "length", zeros)
     assert reading.flaw != "other_kind"  # both kinds are accepted
-    return Seen(reading.flaw, reading.count)
+    return Recognition(reading.flaw, reading.count)

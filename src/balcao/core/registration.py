@@ -1,4 +1,4 @@
-"""State registrations, as every source hands them over and as they are kept.
+"""State registrations, in the form of all sources and of the cache.
 
 Fields: specification, "State tax registrations" and "Rural producer registrations"; spellings:
 contract 8; code tables: `ccc.md` section 2.
@@ -22,7 +22,7 @@ EXEMPTION_CHARACTERS_MAX = 60
 
 REGISTRATIONS_MAX = 1_000  # in one answer of a source (contract 9.5)
 
-# By code of the national base. Code 4 is not read: it names two types, by the vendor's version.
+# By code of the national base. Code 4 is ignored: its meaning depends on the vendor's version.
 TYPE_TEXTS: Mapping[int, str] = {
     1: "IE Normal",
     2: "IE Substituto Tributário",
@@ -55,10 +55,10 @@ class RegisteredAddress(msgspec.Struct, frozen=True, gc=False):
 
 
 class Registration(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One registration. What no source knows is absent."""
+    """One registration. Unknown fields are absent."""
 
     inscricao_estadual: str
-    uf: str  # the UF that was asked
+    uf: str  # the UF of the inquiry
     ativa: bool
     tipo_ie: str | None = None
     situacao_pj: str | None = None
@@ -68,18 +68,17 @@ class Registration(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Registrations(Record, frozen=True, omit_defaults=True):
-    """What a document has in one UF; `inscricoes` may be empty, which is an answer too."""
+    """All registrations of a document in one UF. An empty `inscricoes` is a result, too."""
 
     documento: str  # CNPJ or CPF, without punctuation
     uf: str
     nome: str | None = None
-    uf_principal: str | None = None  # the company's own UF, where the source says it
-    com_endereco: bool = False  # a source that knows addresses was asked (contract 4.5)
+    uf_principal: str | None = None  # the company's own UF, if the source gives it
+    com_endereco: bool = False  # a source with addresses was asked (contract 4.5)
     inscricoes: tuple[Registration, ...] = ()
-    omitidas: int = 0  # registrations of which nobody knows whether they are active
+    omitidas: int = 0  # registrations of unknown status
 
     def flaw(self, inquiry: Inquiry) -> str | None:
-        """See `Record`."""
         if len(self.inscricoes) > REGISTRATIONS_MAX:
             return "resposta com inscrições demais"
         if self.uf != inquiry.uf or any(each.uf != inquiry.uf for each in self.inscricoes):
@@ -91,7 +90,7 @@ class Registrations(Record, frozen=True, omit_defaults=True):
         return self.another(self.documento, inquiry)
 
     def as_allowed(self, inquiry: Inquiry) -> Self:
-        """A sole trader's name ends with the CPF, which may stand in the address, too."""
+        """Return the record with the CPF of a sole trader masked, in name and addresses."""
         once = once_each(self) or self
         registrations = tuple([_masked(each, self.nome) for each in once.inscricoes])
         return msgspec.structs.replace(
@@ -110,19 +109,19 @@ def _masked(registration: Registration, name: str | None) -> Registration:
 
 
 def type_text(text: str | None, code: int | None = None) -> str | None:
-    """`tipo_ie` as the contract spells it, by text first: the codes changed between versions."""
+    """Return `tipo_ie` in the contract's spelling, by text first: codes changed over time."""
     return _TYPES_BY_TEXT.get(_plain(text)) or TYPE_TEXTS.get(code or 0)
 
 
 def situation_text(text: str | None, code: int | None = None) -> str | None:
-    """`situacao_pj` as the contract spells it, by text first."""
+    """Return `situacao_pj` in the contract's spelling, by text first."""
     return _SITUATIONS_BY_TEXT.get(_plain(text)) or SITUATION_TEXTS.get(code or 0)
 
 
 def merged(main: Registrations, helper: Registrations) -> Registrations:
-    """`main`, with what it lacks filled in by `helper`: same UF, same registration number.
+    """Return `main` with missing fields filled in from `helper`, by registration number.
 
-    `main` alone says which registrations there are and which are active.
+    Both are about the same UF. `main` alone determines which registrations exist and are active.
     """
     known = {_number(each.inscricao_estadual): each for each in helper.inscricoes}
     return msgspec.structs.replace(
@@ -136,20 +135,20 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
     )
 
 
-def has_number(said: str | None) -> bool:
-    """Whether there is a number: `ISENTO`, `NAO CONTRIBUINTE` and their like are none.
+def has_number(number: str | None) -> bool:
+    """Return False for `ISENTO`, `NAO CONTRIBUINTE` and other short texts without a digit.
 
-    A short text without a digit is left out (contract 9.7). None at all, or a long one, is no
-    exemption: the number is missing, or wrong.
+    Such an item is ignored (contract 9.7). An empty or long text is not: its number is missing or
+    wrong.
     """
-    text = (said or "").strip()
+    text = (number or "").strip()
     return not 0 < len(text) <= EXEMPTION_CHARACTERS_MAX or _DIGIT.search(text) is not None
 
 
 def once_each(record: AnyRegistrations) -> AnyRegistrations | None:
-    """The record with every registration once; None where it contradicts itself.
+    """Return the record with every registration once; None if repeated ones contradict each other.
 
-    What is repeated must say the same, but for what one of them leaves out (ADR 0024).
+    Fields that only one of them has are no contradiction (ADR 0024).
     """
     found: dict[str, Registration] = {}
     for each in record.inscricoes:
@@ -186,12 +185,12 @@ def _filled(main: Registration, helper: Registration | None) -> Registration:
 
 
 def _number(text: str) -> str:
-    """Some sources drop leading zeros, or keep the punctuation."""
+    """Return a number without leading zeros and punctuation, which differ by source."""
     return re.sub(r"[^0-9A-Z]", "", text.upper()).lstrip("0")
 
 
 def _plain(text: str | None) -> str:
-    """Letters and digits only: no accents, no case, no punctuation."""
+    """Return the letters and digits of a text, without accents and case."""
     return re.sub(r"[^a-z0-9]", "", unaccented(text or ""))
 
 

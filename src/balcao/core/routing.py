@@ -1,24 +1,23 @@
-"""Asking sources in turn: after each outcome, go on or conclude?
+"""The decision after each source's outcome: ask the next source, or conclude.
 
-Why so:
+Reasons:
 
-- A record ends it, and so does a proof of absence: asking on could only cost money and time.
-- An absence that proves nothing (an old copy, a database that says 404 when it is down) is no
-  answer. One client books a company that is "not found" as one that does not exist.
-- A copy of the registry that is shown to work proves that a company did not exist on the day of
-  its data (contract 9.2). A source with younger data may still know it and is asked; where none
-  does, it stands, whatever became of the others.
-- A failure is not final while another source may know.
-- At the end the worst thing seen decides. A source that was asked and failed makes it a failure,
-  because nobody can promise that waiting helps; when all were merely unavailable, waiting does.
-- A certificate is issued, not read: where a source was asked for one and failed, it may have
-  begun, and asking another could buy it twice. There a failure is final (specification, "Other
-  limits").
+- A record concludes, and so does a proof of absence: more calls would only cost money and time.
+- An absence without proof (an old copy, a database that returns 404 while it is down) is no answer:
+  clients record a company that is "not found" as one that does not exist.
+- A copy of the registry that is known to work proves that a company did not exist on the day of its
+  data (contract 9.2). Sources with newer data are still asked; if none has the company, the absence
+  stands, whatever else failed.
+- A failure is not final while another source may answer.
+- At the end the worst outcome decides. If a source was asked and failed, the result is a failure,
+  since waiting may not help; if all were only unavailable, it does.
+- A certificate is issued, not read: after a failure the issuance may have begun, and another source
+  could be paid for a second one. So the failure is final (specification, "Other limits").
 - A question that one source refuses as such (its data, a new certificate while one is in force),
-  another would refuse too.
-- One exception: our own copy of the full registry, when it is the only source there is. The
-  registry is complete as of its date, so what is not in it did not exist on that date; with
-  other sources configured these know about younger companies, and their word is needed.
+  the others would refuse too.
+- One exception: our own copy of the full registry, if there is no other source. The registry is
+  complete as of its date, so a company that is not in it did not exist on that date. Other sources
+  may have newer companies, so with any of them configured their answer is needed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,24 +29,24 @@ from balcao.core.errors import (
     DataRefused,
     NewIssueRefused,
     NotServed,
-    OriginRefused,
     SourceError,
     SourceFailed,
+    SourceRefused,
     SourceUnavailable,
 )
 
-# A person has to change the configuration first.
+# An operator has to change the configuration first.
 NOT_CONFIGURED_RETRY_SECONDS = 3600
-# Sources whose "not found" proves nothing say it mostly while a database of theirs is down.
+# Sources whose "not found" proves nothing mostly return it while their database is down.
 UNCONFIRMED_RETRY_SECONDS = 300
 
 
 class Kind(StrEnum):
-    """What became of asking one source."""
+    """The kind of a source's outcome."""
 
     FOUND = "found"
-    ABSENT = "absent"  # and its documentation says that this is proof
-    ABSENT_SO_FAR = "absent so far"  # proof too, as of the day of its data
+    ABSENT = "absent"  # a proof, by the source's documentation
+    ABSENT_SO_FAR = "absent so far"  # a proof as of the day of its data
     PERHAPS_ABSENT = "perhaps absent"
     UNAVAILABLE = "unavailable"
     FAILED = "failed"
@@ -55,7 +54,7 @@ class Kind(StrEnum):
     ISSUED_ALREADY = "issued already"  # a new certificate, while one may be in force
 
 
-REFUSALS: Mapping[Kind, type[OriginRefused]] = {
+REFUSALS: Mapping[Kind, type[SourceRefused]] = {
     Kind.REFUSED: DataRefused,
     Kind.ISSUED_ALREADY: NewIssueRefused,
 }
@@ -67,35 +66,35 @@ class Outcome:
 
     source: str
     kind: Kind
-    local: bool = False  # our own copy, not somebody's service
+    local: bool = False  # our own copy, not an external service
     detail: str = ""
-    retry_in_seconds: int = 0  # of an unavailable one
+    retry_in_seconds: int = 0  # if unavailable
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
-    """Ask the next source."""
+class AskNext:
+    """The next source is to be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """It is there, as the last outcome says, or it certainly is not; `source` said so."""
+    """The question is answered by `source`: found, or proven absent."""
 
     found: bool
     source: str
 
 
-Verdict: TypeAlias = GoOn | Answered | SourceError
+Verdict: TypeAlias = AskNext | Answered | SourceError
 
 
 def decide(
     outcomes: Sequence[Outcome], *, more: bool, only_local: bool = False, issuing: bool = False
 ) -> Verdict:
-    """What follows from the outcomes so far, in the order of asking.
+    """Return the decision after the outcomes so far, in the order of the calls.
 
-    `more`: another source may still be asked. `only_local`: the subject has no other sources
-    than our own copies. `issuing`: what is asked for is issued, and must not be bought twice. A
-    verdict that is an error is for the caller to raise.
+    `more`: another source may still be asked. `only_local`: the subject has only our own copies as
+    sources. `issuing`: the answer is issued and must not be paid for twice. The caller raises a
+    verdict that is an error.
     """
     if outcomes and outcomes[-1].kind is Kind.FOUND:
         return Answered(found=True, source=outcomes[-1].source)
@@ -104,7 +103,7 @@ def decide(
     if outcomes and (refused := REFUSALS.get(outcomes[-1].kind)) is not None:
         return refused(_details(outcomes))
     if more and not (issuing and outcomes and outcomes[-1].kind is Kind.FAILED):
-        return GoOn()
+        return AskNext()
     return _conclude(outcomes, only_local=only_local)
 
 
@@ -120,7 +119,7 @@ def _conclude(outcomes: Sequence[Outcome], *, only_local: bool) -> Verdict:
         return SourceFailed(_details(outcomes))
     unavailable = [outcome for outcome in outcomes if outcome.kind is Kind.UNAVAILABLE]
     if unavailable:
-        # The first one to be back may know; whoever comes then is not refused for this reason.
+        # The first source to be available again may answer.
         soonest = min(outcome.retry_in_seconds for outcome in unavailable)
         return SourceUnavailable(_details(outcomes), max(1, soonest))
     if only_local and all(outcome.local for outcome in outcomes):

@@ -1,8 +1,8 @@
-"""Company search: what is asked for, whether a record is it, and where the next page begins.
+"""Company search: filters of a request, index queries, checks of records, and cursors.
 
-Pure: from the parameters of a request to `Filters`, from these to an expression over the index's
-tokens, and the exact check of each record that the index brings (contract 14.1 to 14.3). The
-index may bring too many records, never too few.
+Pure: parameters become `Filters`, these become an expression over the index's tokens and an exact
+check of each record found (contract 14.1 to 14.3). The index may find too many records, never too
+few.
 """
 
 import datetime
@@ -21,7 +21,7 @@ from balcao.core.errors import (
     InvalidCpf,
     InvalidParameter,
 )
-from balcao.core.listing import (
+from balcao.core.search_record import (
     CAPITAL,
     CAPITAL_CLASS_MAX,
     CAPITAL_CLASSES,
@@ -36,7 +36,7 @@ from balcao.core.listing import (
     STATUS_CHANGED,
     YEAR_MAX,
     YEAR_MIN,
-    Listed,
+    SearchRecord,
     capital_class,
     document_token,
     is_person,
@@ -53,10 +53,10 @@ from balcao.core.words import (
 LIMIT_MAX = 100
 PREFIX_LETTERS_MIN = 3  # of a word that ends in `*`
 COUNT_MAX = 10_000  # counted exactly up to here
-RANKED_MAX = 1_000  # candidates that are put in order of relevance
+RANKED_MAX = 1_000  # candidates that are sorted by relevance
 _VALUES_MAX = 50  # of one filter
 _WORDS_MAX = 20
-# Of a range of days: that many at the most, or it is years.
+# A longer range of days is queried by years instead of months.
 _MONTHS_MAX = 24
 _ONLY_YES = frozenset({"1"})
 _CHARACTERS_MAX = 200
@@ -72,26 +72,26 @@ Days: TypeAlias = tuple[str | None, str | None]  # from and to, both included
 
 
 class Filters(msgspec.Struct, frozen=True):
-    """What a record must be. Different filters: all of them; several values of one: any."""
+    """The filters of a request. A record must match all of them, and any value of each."""
 
     words: Sequence[str] = ()  # of the legal or the trade name
-    prefix: str | None = None  # how one more word begins
+    prefix: str | None = None  # of one more word
     coded: Mapping[str, frozenset[str]] = {}  # by the names in `CODED`
-    cities: Sequence[str] = ()  # as they were sent: `resolved` turns them into codes
+    cities: Sequence[str] = ()  # as sent; `resolved` turns them into codes
     opened: Days = (None, None)
     status_day: Days = (None, None)
     capital: tuple[Decimal | None, Decimal | None] = (None, None)
-    ceps: Sequence[str] = ()  # how they begin
+    ceps: Sequence[str] = ()  # prefixes
     roots: Sequence[str] = ()
-    people: bool = False  # natural persons too
+    people: bool = False  # include natural persons
 
     @property
     def by_name_only(self) -> bool:
-        """Whether relevance orders what is found (contract 14.5)."""
+        """Whether results are sorted by relevance (contract 14.5)."""
         return self == Filters(words=self.words, prefix=self.prefix, people=self.people)
 
-    def matches(self, record: Listed) -> bool:
-        """Whether the record is what is asked for, in every filter."""
+    def matches(self, record: SearchRecord) -> bool:
+        """Return whether a record matches every filter."""
         if record.person and not self.people:
             return False
         if self.roots and record.cnpj[:8] not in self.roots:
@@ -107,11 +107,11 @@ class Filters(msgspec.Struct, frozen=True):
 
     @property
     def wants_place_or_days(self) -> bool:
-        """Whether `matches_place_and_days` may refuse any."""
+        """Whether there are filters that `matches_place_and_days` checks."""
         return bool(self.ceps) or self.opened != (None, None) or self.status_day != (None, None)
 
     def matches_place_and_days(self, cep: str, opened: str | None, status_day: str | None) -> bool:
-        """Whether what its own row says is asked for, as far as the index does not tell."""
+        """Return whether these columns match the filters that the index cannot check."""
         return (
             (not self.ceps or cep.startswith(tuple(self.ceps)))
             and _within(self.opened, opened)
@@ -126,7 +126,7 @@ class Filters(msgspec.Struct, frozen=True):
             return False
         return (least is None or capital >= least) and (most is None or capital <= most)
 
-    def _named(self, record: Listed) -> bool:
+    def _named(self, record: SearchRecord) -> bool:
         if not self.words and self.prefix is None:
             return True
         found = {*indexed_words_of(record.name), *indexed_words_of(record.trade_name)}
@@ -136,7 +136,7 @@ class Filters(msgspec.Struct, frozen=True):
 
     @property
     def expression(self) -> str | None:
-        """What the index is asked; None: it can tell nothing of this."""
+        """The query of the index; None if it cannot help with these filters."""
         every = [_quoted(word) for word in self.words]
         if self.prefix is not None:
             every.append(f"{_quoted(self.prefix)}*")
@@ -149,7 +149,7 @@ class Filters(msgspec.Struct, frozen=True):
             every.append(_either(sorted({_postal(cep) for cep in self.ceps})))
         ranges = [_periods(OPENED, self.opened), _periods(STATUS_CHANGED, self.status_day)]
         ranges = [each for each in (*ranges, _classes(*self.capital)) if each.inside]
-        if (every or ranges) and not self.people:  # it alone would bring nearly everything
+        if (every or ranges) and not self.people:  # alone it would match nearly everything
             every.append(_quoted(token(PERSON, "0")))
         outside: list[str] = []
         for each in ranges:
@@ -157,43 +157,43 @@ class Filters(msgspec.Struct, frozen=True):
                 outside += each.outside
             else:
                 every.append(_any(each.inside))
-        brought = " AND ".join(every)
-        return f"({brought}) NOT {_any(outside)}" if outside else brought or None
+        conditions = " AND ".join(every)
+        return f"({conditions}) NOT {_any(outside)}" if outside else conditions or None
 
     @property
-    def nobody(self) -> bool:
-        """Whether nobody can be what is asked for: natures of people, and no people."""
+    def matches_nothing(self) -> bool:
+        """Whether no record can match: only legal natures of persons, without `people`."""
         natures = self.coded.get("natureza", ())
         return bool(natures) and not self.people and all(map(is_person, natures))
 
     @property
     def about_people(self) -> bool:
-        """Whether natural persons are asked for, in so many words or by what only they are.
+        """Whether natural persons are requested, explicitly or by a filter that implies them.
 
         Nearly every MEI is a sole trader.
         """
-        return self.people or self.nobody or self.coded.get("mei") == _ONLY_YES
+        return self.people or self.matches_nothing or self.coded.get("mei") == _ONLY_YES
 
     @property
-    def asks_people_by(self) -> str:
-        """Return the parameter for which `about_people` holds, as it is sent."""
+    def people_parameter(self) -> str:
+        """The parameter because of which `about_people` is true, as it was sent."""
         if self.people:
             return "pessoas=true"
-        return "natureza só de pessoas físicas" if self.nobody else "mei=true"
+        return "natureza só de pessoas físicas" if self.matches_nothing else "mei=true"
 
     @property
-    def told_by_index(self) -> bool:
-        """Whether the index's answer needs no check: what it counts is what there is."""
+    def exact_by_index(self) -> bool:
+        """Whether the index's result is exact, so that records need no check."""
         return (
             self.expression is not None
-            and not self.nobody
+            and not self.matches_nothing
             and self.opened == self.status_day == self.capital == (None, None)
             and not self.roots
             and all(len(cep) <= POSTAL_DIGITS for cep in self.ceps)
         )
 
-    def relevance(self, record: Listed) -> tuple[bool, bool, bool, bool, str]:
-        """Smaller comes first: exact name, words in order, head office, active, then CNPJ."""
+    def relevance(self, record: SearchRecord) -> tuple[bool, bool, bool, bool, str]:
+        """Return the sort key: exact name, words in order, head office, active, then CNPJ."""
         names = [list(words_of(record.name)), list(words_of(record.trade_name))]
         wanted = list(self.words)
         exact = self.prefix is None and wanted in names
@@ -202,7 +202,7 @@ class Filters(msgspec.Struct, frozen=True):
 
 
 def _follows(name: Sequence[str], wanted: Sequence[str], prefix: str | None) -> bool:
-    """Whether the words stand side by side in the name."""
+    """Return whether the name contains the words next to each other, in order."""
     count = len(wanted) + (prefix is not None)
     for at in range(len(name) - count + 1):
         if list(name[at : at + len(wanted)]) == wanted and (
@@ -226,7 +226,7 @@ def _either(expressions: Sequence[str]) -> str:
 
 
 def _postal(cep: str) -> str:
-    """The index has the first digits of each; it may be asked for fewer."""
+    """Return the query for a CEP prefix; the index contains the first `POSTAL_DIGITS`."""
     return _quoted(token(POSTAL, cep[:POSTAL_DIGITS])) + ("*" if len(cep) < POSTAL_DIGITS else "")
 
 
@@ -239,22 +239,22 @@ def _within(days: Days, day: str | None) -> bool:
     return (first is None or first <= day) and (last is None or day <= last)
 
 
-# What it costs to follow a token, about: to open its list, and to go through it where it is long.
+# Approximate cost of a token in a query, with a short and with a long list of records.
 _SHORT, _LONG = 1, 4
 _LONG_FROM_YEAR = 1990
 _LONG_CLASSES = frozenset(CAPITAL_CLASSES[:11])  # up to 99,999 reais
 
 
 class _Range(msgspec.Struct, frozen=True):
-    """Tokens of which those inside a range have one; and what all the others of them have."""
+    """The index tokens inside and outside a range of values; each record has one of them."""
 
-    inside: Sequence[str] = ()  # none: nothing is asked
+    inside: Sequence[str] = ()  # empty: no condition
     outside: Sequence[str] = ()
-    by_outside: bool = False  # whether it is less to leave these out
+    by_outside: bool = False  # excluding the tokens outside is cheaper
 
 
 def _range(prefix: str, codes: Sequence[str], some: slice, long: Collection[str]) -> _Range:
-    """Of all these codes of a kind, some."""
+    """Return the range of `codes[some]` within all codes of a kind."""
     inside, outside = codes[some], (*codes[: some.start], *codes[some.stop :])
     costs = [sum(_LONG if code in long else _SHORT for code in each) for each in (inside, outside)]
     within, without = ([token(prefix, code) for code in each] for each in (inside, outside))
@@ -266,7 +266,7 @@ _LONG_YEARS = frozenset(_YEARS[_LONG_FROM_YEAR - YEAR_MIN :])
 
 
 def _periods(prefix: str, days: Days) -> _Range:
-    """The months that a range touches, or its years where these are too many."""
+    """Return the tokens of a range's months, or of its years if there are too many months."""
     first, last = days
     if last is None:
         return _Range()
@@ -283,7 +283,7 @@ def _periods(prefix: str, days: Days) -> _Range:
 
 
 def _classes(least: Decimal | None, most: Decimal | None) -> _Range:
-    """Those of amounts."""
+    """Return the tokens of a range of amounts."""
     if least is None and most is None:
         return _Range()
     first = 0 if least is None else capital_class(least)
@@ -291,13 +291,13 @@ def _classes(least: Decimal | None, most: Decimal | None) -> _Range:
     return _range(CAPITAL, CAPITAL_CLASSES, slice(first, last + 1), _LONG_CLASSES)
 
 
-# From what is sent.
+# Parameters.
 
 
 def read_filters(get: Get, today: str) -> Filters:
-    """The filters of a request. Raises `InvalidParameter`, `FilterRequired`.
+    """Return the filters of a request. Raises `InvalidParameter`, `FilterRequired`.
 
-    `today` (YYYY-MM-DD) closes ranges that are open at their end.
+    `today` (YYYY-MM-DD) limits ranges without an end.
     """
     words, prefix = _words(get("q"))
     cities: Sequence[str] = ()
@@ -362,8 +362,8 @@ def _values(name: str, get: Get) -> Sequence[str]:
     return values
 
 
-def _formed(name: str, get: Get, form: re.Pattern[str], marks: str, words: str) -> Sequence[str]:
-    drop = str.maketrans("", "", marks)
+def _formed(name: str, get: Get, form: re.Pattern[str], signs: str, words: str) -> Sequence[str]:
+    drop = str.maketrans("", "", signs)
     found = tuple([value.upper().translate(drop) for value in _values(name, get)])
     if not all(map(form.fullmatch, found)):
         raise InvalidParameter(f"O parâmetro {name} aceita {words}.")
@@ -373,7 +373,7 @@ def _formed(name: str, get: Get, form: re.Pattern[str], marks: str, words: str) 
 def _days(since: str, until: str, get: Get, today: str) -> Days:
     first, last = _day(since, get(since)), _day(until, get(until))
     if first is not None and last is None:
-        # Some days lie ahead in the registry, by up to two years.
+        # The registry contains days up to two years in the future.
         last = f"{int(today[:4]) + 3:04d}-12-31"
         return (first, max(first, last))
     if first is not None and last is not None and first > last:
@@ -426,7 +426,7 @@ def _flag(name: str, get: Get) -> bool:
 
 
 def read_limit(get: Get) -> int:
-    """How many results a page may have. Raises `InvalidParameter`."""
+    """Return the largest number of results of a page. Raises `InvalidParameter`."""
     text = get("limite")
     if text is None:
         return LIMIT_MAX
@@ -438,10 +438,10 @@ def read_limit(get: Get) -> int:
 def resolved(
     filters: Filters, names: Mapping[str, str], codes_of_ibge: Mapping[str, str]
 ) -> Filters:
-    """With the codes of the municipalities that were asked for. Raises `InvalidParameter`.
+    """Return the filters with cities replaced by their codes. Raises `InvalidParameter`.
 
-    `names`: of the month, by code. A name is one of a UF, since names repeat over the states; it
-    may be written behind it. Names are compared by their words.
+    `names`: the month's municipalities, by code. A name needs a UF, since names repeat across
+    states; the UF may follow it (`São Paulo/SP`). Names are compared word by word.
     """
     if not filters.cities:
         return filters
@@ -478,26 +478,26 @@ def _city_code(sent: str, names: Mapping[str, str], codes_of_ibge: Mapping[str, 
 
 
 class PartnerFilters(msgspec.Struct, frozen=True):
-    """Whose companies are asked for: a name's words, or what is published of a document."""
+    """The filters of a search by partner: words of the name, or a document."""
 
     words: Sequence[str] = ()
     document: str | None = None  # its token
 
     @property
     def expression(self) -> str:
-        """What the index is asked."""
+        """The query of the index."""
         every = [*self.words, *([self.document] if self.document else [])]
         return " AND ".join(map(_quoted, every))
 
     def matches(self, name: str, document: str) -> bool:
-        """Whether a partner is one of them."""
+        """Return whether a partner matches both filters."""
         if self.document is not None and document_token(document) != self.document:
             return False
         return set(indexed_words_of(name)).issuperset(self.words)
 
 
 def read_partner(get: Get) -> PartnerFilters:
-    """Raises `InvalidParameter`, `FilterRequired`."""
+    """Return the filters of a search by partner. Raises `InvalidParameter`, `FilterRequired`."""
     words, prefix = _words(get("nome"))
     if prefix is not None:
         raise InvalidParameter("O parâmetro nome não aceita *.")
@@ -508,7 +508,7 @@ def read_partner(get: Get) -> PartnerFilters:
 
 
 def _document(text: str) -> str:
-    """The token of a CNPJ, a root, a CPF, or of the six digits that are published of one."""
+    """Return the token of a CNPJ, a root, a CPF, or the six published digits of a CPF."""
     if re.fullmatch("[0-9]{6}", text, re.ASCII):
         return token(PARTNER_CPF, text)
     if re.fullmatch("[0-9A-Z]{8}", text.upper(), re.ASCII):
@@ -536,18 +536,18 @@ _CURSOR = re.compile(r"([0-9a-f]{8})\.([cr])([0-9]{1,10})", re.ASCII)
 
 
 class SearchPlace(msgspec.Struct, frozen=True):
-    """Where a page begins: at an ordinal, or after so many of the ranked results."""
+    """The position of a page: an ordinal (by CNPJ), or a number of ranked results before it."""
 
     order: Order
     number: int
 
     def cursor(self, stamp: str) -> str:
-        """As callers have it. `stamp`: of the month."""
+        """Return the cursor for callers. `stamp`: of the month."""
         return f"{stamp}.{self.order}{self.number}"
 
 
 def read_cursor(text: str | None, stamp: str, filters: Filters) -> SearchPlace:
-    """Where to go on. Raises `InvalidParameter`, `CursorOfAnotherMonth`."""
+    """Return the position in a cursor. Raises `InvalidParameter`, `CursorOfAnotherMonth`."""
     if not text:
         return SearchPlace("r", 0) if filters.by_name_only else SearchPlace("c", 0)
     known = _CURSOR.fullmatch(text)
@@ -562,22 +562,22 @@ def read_cursor(text: str | None, stamp: str, filters: Filters) -> SearchPlace:
 
 
 class PageEffort(msgspec.Struct, frozen=True):
-    """What one page may take. Whatever it is, a page looks at something."""
+    """Limits of the work for one page. A page always reads at least some candidates."""
 
     candidates: int = 50_000
     seconds: float = 0.25
 
 
 class Hits(msgspec.Struct, frozen=True):
-    """One page: every record fulfils every filter."""
+    """A page of results, all of which match."""
 
-    records: Sequence[Listed]
-    partial: bool  # it would have taken too long: there may be more before the next page's
+    records: Sequence[SearchRecord]
+    partial: bool  # the page was ended early for its effort; the next one continues there
     following: SearchPlace | None
 
 
 class HitCount(msgspec.Struct, frozen=True):
-    """How many there are; at least so many, unless `exact`."""
+    """The number of results; a lower bound unless `exact`."""
 
     total: int
     exact: bool

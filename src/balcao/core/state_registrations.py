@@ -1,8 +1,8 @@
-"""Numbers of state registrations (inscrição estadual): each state's rule (ADR 0049).
+"""Validation of state registration numbers (inscrição estadual) by each state's rule (ADR 0049).
 
-Length and check digits are judged, as the states published them for SINTEGRA; not what a number
-begins with, which states extend when a range is used up (PA in 2024, GO in 2023, DF, RS).
-Sources drop leading zeros and keep punctuation: neither makes a number wrong.
+Length and check digits are checked, as published by the states for SINTEGRA. Prefixes are not:
+states add new ones when a range is used up (PA in 2024, GO in 2023, DF, RS). Sources may drop
+leading zeros or keep punctuation; such numbers are valid.
 """
 
 import re
@@ -11,44 +11,44 @@ from dataclasses import dataclass
 from operator import mul
 from typing import TypeAlias
 
-# Which digits are right, of the whole number and the weighted sum. More than one is right where
-# the state itself gave out both.
+# Returns the valid check digits, from the whole number and the weighted sum; more than one if the
+# state has issued numbers with both.
 Rule: TypeAlias = Callable[[str, int], str]
 
 
 def _eleven(_: str, total: int) -> str:
-    """Modulo 11: what is missing to 11; 10 and 11 become 0."""
+    """Apply modulo 11: 11 minus the remainder; 10 and 11 become 0."""
     rest = total % 11
     return str(11 - rest) if rest > 1 else "0"
 
 
 def _wrapped(_: str, total: int) -> str:
-    """Modulo 11, of which 10 becomes 0 and 11 becomes 1 (RO, and PE before 2009)."""
+    """Apply modulo 11, with 10 as 0 and 11 as 1 (RO, and PE before 2009)."""
     return str((11 - total % 11) % 10)
 
 
 def _remainder(_: str, total: int) -> str:
-    """The last digit of the remainder itself (SP)."""
+    """Return the last digit of the remainder of 11 (SP)."""
     return str(total % 11 % 10)
 
 
 def _nine(_: str, total: int) -> str:
-    """The remainder of 9 (RR)."""
+    """Return the remainder of 9 (RR)."""
     return str(total % 9)
 
 
 def _ten(_: str, total: int) -> str:
-    """Modulo 10 (MG's first digit)."""
+    """Apply modulo 10 (MG's first digit)."""
     return str(-total % 10)
 
 
 def _bahia(number: str, total: int) -> str:
-    """Modulo 11 where the second of nine digits is 6, 7 or 9, else modulo 10."""
+    """Apply modulo 11 if the second of nine digits is 6, 7 or 9, else modulo 10."""
     return _eleven(number, total) if number[1] in "679" else _ten(number, total)
 
 
 def _goias(number: str, total: int) -> str:
-    """Modulo 11; within an old range a remainder of 1 gave 1, and one number was given twice."""
+    """Apply modulo 11; in an old range a remainder of 1 gives 1; one number was issued twice."""
     base = int(number[:8])
     if base == 11_094_402:
         return "01"
@@ -58,7 +58,7 @@ def _goias(number: str, total: int) -> str:
 
 
 def _amapa(number: str, total: int) -> str:
-    """Modulo 11; the numbers of two old ranges have a constant added, the second one 1 for 11."""
+    """Apply modulo 11; sums of two old ranges have a constant added; in the second, 11 gives 1."""
     base = int(number[:8])
     if 3_000_001 <= base <= 3_017_000:
         return _eleven(number, total + 5)
@@ -69,15 +69,15 @@ def _amapa(number: str, total: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One check digit: where it stands (from 0), and what the digits from the left weigh."""
+    """A check digit: its position (from 0), and the weights of the digits from the left."""
 
     at: int
     weights: tuple[int, ...]
     rule: Rule = _eleven
-    of_digits: bool = False  # the digits of the products are summed up, not the products
+    of_digits: bool = False  # sum the digits of the products instead of the products
 
     def right(self, number: str) -> str:
-        """The digits that may stand there."""
+        """Return the valid digits for this position."""
         # Ends with the weights; `0` is 48 in ASCII.
         products = map(mul, self.weights, [code - 48 for code in number.encode()])
         if self.of_digits:  # none of them has three
@@ -87,15 +87,15 @@ class _Check:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """One form of a state's numbers. Checks stand in the order in which they are reckoned."""
+    """A form of a state's numbers. Checks are in the order of their computation."""
 
     length: int
     checks: tuple[_Check, ...]
-    zeros_lost: bool = False  # its numbers may begin with zeros, which sources drop
-    begins: str = ""  # only where it tells one form from another
+    zeros_lost: bool = False  # numbers may begin with zeros, which sources drop
+    begins: str = ""  # if needed to distinguish forms
 
     def fits(self, text: str) -> bool:
-        """Whether this is one of its numbers."""
+        """Return whether a number has this form."""
         number = text.rjust(self.length, "0") if self.zeros_lost else text
         if len(number) != self.length or not number.startswith(self.begins):
             return False
@@ -107,7 +107,7 @@ def _falling(first: int, last: int = 2) -> tuple[int, ...]:
 
 
 def _one(*weights: int, rule: Rule = _eleven, zeros_lost: bool = True) -> _Form:
-    """A single check digit, at the end."""
+    """Return a form with a single check digit, at the end."""
     check = _Check(len(weights), weights, rule)
     return _Form(len(weights) + 1, (check,), zeros_lost=zeros_lost)
 
@@ -128,7 +128,7 @@ _FORMS: Mapping[str, tuple[_Form, ...]] = {
     "AL": _USUAL,
     "AM": _USUAL,
     "AP": (_one(*_falling(9), rule=_amapa),),
-    # Eight digits are nine with a zero in front. The last digit is reckoned first.
+    # Eight digits are nine with a leading zero. The last digit is computed first.
     "BA": (
         _Form(
             9,
@@ -141,7 +141,7 @@ _FORMS: Mapping[str, tuple[_Form, ...]] = {
     "ES": _USUAL,
     "GO": (_one(*_falling(9), rule=_goias),),
     "MA": _USUAL,
-    # For the first digit a zero stands after the three of the municipality.
+    # For the first check digit a zero is inserted after the three digits of the municipality.
     "MG": (
         _Form(
             13,
@@ -156,7 +156,7 @@ _FORMS: Mapping[str, tuple[_Form, ...]] = {
     "MT": (_one(3, 2, *_falling(9)),),
     "PA": _USUAL,
     "PB": _USUAL,
-    # Nine digits since eFisco; the fourteen of before are still found.
+    # Nine digits since eFisco; older ones have fourteen.
     "PE": (
         _Form(9, (_Check(7, _falling(8)), _Check(8, _falling(9))), zeros_lost=True),
         _one(5, 4, 3, 2, 1, *_falling(9), rule=_wrapped, zeros_lost=False),
@@ -171,7 +171,7 @@ _FORMS: Mapping[str, tuple[_Form, ...]] = {
     ),
     "RJ": (_one(2, *_falling(7)),),
     "RN": (_one(*_falling(9), zeros_lost=False), _one(*_falling(10), zeros_lost=False)),
-    # Before August 2000 the municipality's three digits stood in front, and were not reckoned in.
+    # Before August 2000 numbers began with three digits of the municipality, not checked.
     "RO": (
         _one(6, 5, 4, 3, 2, *_falling(9), rule=_wrapped),
         _one(0, 0, 0, *_falling(6), rule=_wrapped, zeros_lost=False),
@@ -180,12 +180,12 @@ _FORMS: Mapping[str, tuple[_Form, ...]] = {
     "RS": (_one(2, *_falling(9)),),
     "SC": _USUAL,
     "SE": _USUAL,
-    # Of a rural producer's, written with a P or without it, the last three digits prove nothing.
+    # A rural producer's number, with or without a P, has no second check digit.
     "SP": (
         _Form(12, (_SAO_PAULO_FIRST, _Check(11, (3, 2, *_falling(10)), _remainder))),
         _Form(12, (_SAO_PAULO_FIRST,), begins="0"),
     ),
-    # Before June 2002 two digits of a type stood in the third and fourth place, not reckoned in.
+    # Before June 2002 the third and fourth digits were a type, not checked.
     "TO": (*_USUAL, _one(9, 8, 0, 0, *_falling(7), zeros_lost=False)),
 }
 
@@ -194,9 +194,9 @@ _DIGITS = re.compile(r"[0-9]{1,14}", re.ASCII)
 
 
 def is_valid(uf: str, number: str) -> bool:
-    """Whether this is a registration number by the rule of `uf`, one of the 27.
+    """Return whether a registration number is valid in `uf`, one of the 27.
 
-    `number` may have its punctuation, and may lack the zeros that it begins with.
+    `number` may have punctuation, and may lack leading zeros.
     """
     text = number if number.isdigit() else _PUNCTUATION.sub("", number).upper()
     if uf == "SP":
@@ -207,12 +207,12 @@ def is_valid(uf: str, number: str) -> bool:
 
 
 def length(uf: str) -> int:
-    """How many digits the numbers have that `uf` gives out today."""
+    """Return the length of the numbers that `uf` issues today."""
     return _FORMS[uf][0].length
 
 
 def completed(uf: str, number: str) -> str:
-    """A number of `length(uf)` digits with the right ones where its check digits stand."""
+    """Return a number of `length(uf)` digits with its check digits corrected."""
     for check in _FORMS[uf][0].checks:
         number = f"{number[: check.at]}{check.right(number)[0]}{number[check.at + 1 :]}"
     return number

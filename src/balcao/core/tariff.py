@@ -1,11 +1,11 @@
-"""Tariff rules: a code is what is kept and compared, its words are for people (contract 9.10).
+"""Tariff rules: a code is stored and compared, its texts are for people (contract 9.10).
 
-What is charged is decided where an operation concludes (`operations/`); here are only its names.
+Operations decide prices (`operations/`); this module has only names.
 
-A code names an operation and what its price follows, `federal_certificate/cache`; where nothing
-was charged, why. Each operation has a table of its own; all of them together are in
-`operations/tariff.py`. A code that was written once is never given another meaning, since the
-ledger is for ever; its words may change (ADR 0030).
+A code consists of an operation and the basis of the price, `federal_certificate/cache`; if nothing
+was charged, it is the reason. Each operation has its own table; all together are in
+`operations/tariff.py`. The meaning of a code never changes, since the ledger is permanent; its
+texts may (ADR 0030).
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ import msgspec
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """The words of one rule, in Portuguese."""
+    """The texts of one rule, in Portuguese."""
 
-    sentence: str  # in short: the API's `regra`
-    meaning: str  # in full, for the pages of the application
+    sentence: str  # short: the API's `regra`
+    meaning: str  # complete, for the pages of the application
     with_addresses: bool = False  # one of the credits is for addresses
 
 
@@ -28,7 +28,7 @@ SEARCH_PAGE = "search/page"
 SEARCH_COUNT = "search/count"
 SEARCH_PARTNERS = "search/partners"
 
-# Searches are no operations of `operations/`: nobody is asked, and no document is asked about.
+# Searches are not in `operations/`: they have no source and no document.
 SEARCHES: Rules = {
     SEARCH_PAGE: Rule(
         "busca de empresas: por página com resultados",
@@ -49,7 +49,7 @@ ERROR = "error"
 REFUSED = "refused"
 INTERRUPTED = "interrupted"
 
-# What stands in a rule's place where nothing was charged, in every operation.
+# Rules of requests that cost nothing, in every operation.
 NOT_CHARGED: Rules = {
     ERROR: Rule("erro", "Erros não custam nada: sem resultado não há cobrança."),
     REFUSED: Rule("recusa", "A consulta foi recusada antes de ser feita; recusas não custam nada."),

@@ -1,13 +1,13 @@
-"""What an operator may say of an account, at the terminal and in the web application alike.
+"""Validation of an account's terms as set by an operator, for terminal and web application.
 
-Problems are sentences for the operator, without a capital: the command line puts the name of its
-argument before them.
+Problems are sentences for the operator without a capital letter: the command line puts the name of
+its argument before them.
 """
 
 from balcao.core.access import Account, Plan
 from balcao.core.ledger import Audit, Change, TopUp
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import Signature
+from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
 ACCOUNT_NAME_CHARACTERS_MAX = 100
 CREDITS_MAX = 1_000_000_000_000
@@ -15,7 +15,7 @@ REASON_CHARACTERS_MAX = 500
 
 
 def name_problem(name: str) -> str | None:
-    """A name must be tellable from a number, and print on one line."""
+    """Return the error in an account's name, or None; it must not look like a number."""
     if not name.strip() or name != name.strip():
         return "não pode ser vazio, nem começar ou terminar com espaço."
     if name.isdecimal():
@@ -24,11 +24,11 @@ def name_problem(name: str) -> str | None:
         return f"deve ter até {ACCOUNT_NAME_CHARACTERS_MAX} caracteres visíveis."
     if name.startswith("-"):
         return "não pode começar com hífen."
-    return CPF_IN_NAME if holds_cpf(name) else None
+    return CPF_IN_NAME if contains_cpf(name) else None
 
 
 def ceiling_problem(plan: Plan, ceiling_credits: int | None) -> str | None:
-    """Only a post-paid account has a ceiling."""
+    """Return the error in a ceiling, which only a post-paid account has, or None."""
     if ceiling_credits is None:
         return None
     if plan != "pos_pago":
@@ -39,19 +39,19 @@ def ceiling_problem(plan: Plan, ceiling_credits: int | None) -> str | None:
 
 
 def certificates_problem(plan: Plan, *, by_contract: bool) -> str | None:
-    """The free plan has none, whatever was agreed (contract 7.1)."""
+    """Return the error if the free plan is to include certificates (contract 7.1), or None."""
     if by_contract and plan == "gratuito":
         return "o plano gratuito nunca inclui as certidões; use pre_pago ou pos_pago."
     return None
 
 
 def includes_certificates(plan: Plan, *, by_contract: bool) -> bool:
-    """What is stored: a prepaid account says that it includes what every prepaid one does."""
+    """Return the stored flag, which is also true for every prepaid account."""
     return by_contract or plan == "pre_pago"
 
 
 def credits_problem(credits: int) -> str | None:
-    """Credits given, or below zero taken back."""
+    """Return the error in a number of credits given, or taken back if negative, or None."""
     if credits == 0:
         return "deve ser diferente de zero."
     if abs(credits) > CREDITS_MAX:
@@ -60,18 +60,18 @@ def credits_problem(credits: int) -> str | None:
 
 
 def reason_problem(reason: str) -> str | None:
-    """Why: it stays in the ledger for ever."""
+    """Return the error in a reason, which is stored in the ledger permanently, or None."""
     if not reason or not reason.isprintable() or len(reason) > REASON_CHARACTERS_MAX:
         return f"diga por quê, em até {REASON_CHARACTERS_MAX} caracteres."
-    return CPF_IN_NAME if holds_cpf(reason) else None
+    return CPF_IN_NAME if contains_cpf(reason) else None
 
 
 def top_up(
     account: Account, credits: int, reason: str, signed: Signature, now_ms: int
 ) -> tuple[Change, ...]:
-    """Give credits, or take them back, with the entry in the audit log: one commit."""
-    said = f"{credits:+d} créditos: {reason}"
+    """Return the changes that give credits, or take them back, with the audit log's entry."""
+    detail = f"{credits:+d} créditos: {reason}"
     return (
-        Audit(signed, "credit.add", account.account_id, f"conta {account.name}", said, now_ms),
+        Audit(signed, "credit.add", account.account_id, f"conta {account.name}", detail, now_ms),
         TopUp(account.account_id, credits, reason, now_ms),
     )

@@ -1,4 +1,4 @@
-"""Texts of others, as they may be kept and handed on (contract 1.6, 9.5)."""
+"""Cleaning of texts from sources before they are stored or sent (contract 1.6, 9.5)."""
 
 import re
 import unicodedata
@@ -6,24 +6,24 @@ from typing import TypeVar
 
 import msgspec
 
-# A street, a name, a reason: the longest ones that are known have some hundred characters.
+# The longest known texts (a street, a name, a reason) have some hundred characters.
 TEXT_CHARACTERS_MAX = 4_000
 
-# C0 and C1, but those that end a line or stand for a blank; and halves of surrogate pairs.
+# C0 and C1 without line ends and blanks; and halves of surrogate pairs.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
-# What a control character looks like in JSON. Too many suspicions do no harm.
+# Control characters in JSON, and some others: false positives do no harm.
 _SUSPICIONS = re.compile(rb'\\[^"\\/]|\x7f|\xc2[\x80-\x9f]')
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 class TextTooLong(ValueError):
-    """A text that nobody would have written into such a field."""
+    """A text is too long for any field."""
 
 
 def clean(raw: str) -> str:
-    """Composed (NFC), on one line: no control characters, one blank for white space, none around.
+    """Return a text in NFC on one line, trimmed, without control characters and repeated blanks.
 
     Raises `TextTooLong`.
     """
@@ -35,7 +35,7 @@ def clean(raw: str) -> str:
 
 
 def unaccented(text: str) -> str:
-    """In lower case (folded), and without what is written above or below its letters."""
+    """Return a text in lower case (folded), without accents."""
     if text.isascii():
         return text.casefold()
     letters = unicodedata.normalize("NFD", text).casefold()
@@ -43,7 +43,7 @@ def unaccented(text: str) -> str:
 
 
 def cleaned(record: T) -> T:
-    """The record with all its texts clean. Raises `TextTooLong`, and whatever no JSON can hold."""
+    """Return the record with all texts cleaned. Raises `TextTooLong`, or on values without JSON."""
     try:
         if _SUSPICIONS.search(msgspec.json.encode(record)) is None:
             return record

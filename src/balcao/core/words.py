@@ -1,8 +1,8 @@
-"""Words of names and towns, the same for every spelling (contract 14.2).
+"""Words of names and towns, normalized over different spellings (contract 14.2).
 
-The registry, files and people write `&` or `e`, initials with or without dots, and apostrophes as
-a sign, a blank or nothing. `words_of` is what a request asks for; `indexed_words_of` is all that a
-name is found by, which includes the words of its other spellings.
+Names are written with `&` or `e`, initials with or without dots, and an apostrophe, a blank or
+nothing. `words_of` returns the words of a query; `indexed_words_of` those of the index, which
+include other spellings.
 """
 
 import re
@@ -13,9 +13,9 @@ from balcao.core.federation import UFS
 from balcao.core.personal import mask_cpf_in_text
 from balcao.core.text import unaccented
 
-# Forms of companies: they tell nobody apart, but a name may begin with one.
+# Forms of companies, ignored at the end of a name.
 FORMS = frozenset(("ltda", "eireli", "epp", "cia", "sa", "me"))
-AND = "e"  # no word of the index, unless it is the only one
+AND = "e"  # not indexed, unless it is the only word
 
 _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
 _ROOT_BEFORE = re.compile(r"\A\s*[0-9]{2}\.?[0-9]{3}\.?[0-9]{3}(?=\s|$)")
@@ -24,47 +24,46 @@ APOSTROPHES = "'`´‘’ʼ\x91\x92"
 _WORD = re.compile(rf"[a-z0-9]+(?:[{APOSTROPHES}]+[a-z0-9]+)*")
 _PLAIN_WORD = re.compile("[a-z0-9]+")
 _BETWEEN = re.compile(f"[{APOSTROPHES}]+")
-# Of `D'ÁGUA`, `L'ART`, `SANT'ANNA`, where the sign was left out: D AGUA, L ART, SANT ANNA.
+# Of `D'ÁGUA`, `L'ART`, `SANT'ANNA`, if written without the sign: D AGUA, L ART, SANT ANNA.
 ELIDED = frozenset(("d", "l", "sant"))
 _VOWELS = frozenset("aeiouh")
 _SEVERAL_SPELLINGS = re.compile(rf"[&{APOSTROPHES}]|(?<![a-z0-9])(?:[a-z]|sant)(?![a-z0-9])")
 _INITIALS = re.compile(r"(?<![^ ])[a-z](?: [a-z])+(?![^ ])")
 
-# Behind a town whose blanks are single: a search is quadratic over `\s*`.
+# For a text with single blanks, since a search for `\s*` is quadratic.
 _STATE_BEHIND = re.compile(r" ?[/(,-] ?([A-Za-z]{2}) ?\)?$")
 _SHORT_IN_TOWNS: Mapping[str, str] = {"s": "sao", "sto": "santo", "sta": "santa", "gde": "grande"}
 
 
 def words_of(name: str) -> Sequence[str]:
-    """Return the words that a name is asked by: small letters and digits, without accents.
+    """Return the words of a name for a query: lower-case letters and digits, without accents.
 
-    Without a sole trader's CPF at its end or root at its start, without the forms of companies at
-    its end, and without `e`.
+    A sole trader's CPF or root, the forms of companies at the end, and `e` are left out.
     """
     return _telling(spelled(_without_numbers(name)))
 
 
 def indexed_words_of(name: str) -> Sequence[str]:
-    """Return the words that a name is found by: its own, then those of its other spellings."""
+    """Return the words of a name for the index: its own, then those of its other spellings."""
     others: list[str] = []
     words = _telling(spelled(_without_numbers(name), others))
     return [*words, *dict.fromkeys(each for each in others if each not in words)]
 
 
 def words_and_prefix(text: str) -> tuple[Sequence[str], str | None]:
-    """Return the words of what was typed but the last one, and the last one: how a word begins."""
+    """Return the words of a typed text; the last one, separately, as a prefix."""
     words = spelled(_without_numbers(text))
     return [word for word in words[:-1] if word != AND], words[-1] if words else None
 
 
 def town_words(text: str) -> Sequence[str]:
-    """Return the words of a town, without a state behind it (`São Paulo/SP`)."""
+    """Return the words of a town, without a UF after it (`São Paulo/SP`)."""
     town = text if state_behind(text) is None else _STATE_BEHIND.sub("", _on_one_line(text))
     return [_SHORT_IN_TOWNS.get(word, word) for word in spelled(town)]
 
 
 def state_behind(town: str) -> str | None:
-    """Return the UF that is written behind a town."""
+    """Return the UF written after a town, or None."""
     found = _STATE_BEHIND.search(_on_one_line(town))
     uf = found[1].upper() if found is not None else None
     return uf if uf in UFS else None
@@ -77,7 +76,7 @@ def _on_one_line(text: str) -> str:
 def spelled(text: str, others: list[str] | None = None) -> Sequence[str]:
     """Return all words of a text in one spelling; add those of other spellings to `others`."""
     plain = _SOCIEDADE_ANONIMA.sub("sa", unaccented(text))
-    if _SEVERAL_SPELLINGS.search(plain) is None:  # of most names there is one
+    if _SEVERAL_SPELLINGS.search(plain) is None:  # most names have only one
         return _PLAIN_WORD.findall(plain)
     plain = plain.replace("&", f" {AND} ")
     pieces: list[str] = []
@@ -111,7 +110,7 @@ def spelled(text: str, others: list[str] | None = None) -> Sequence[str]:
 
 
 def _of_initials(pieces: Sequence[str]) -> Sequence[str]:
-    """Return letters that stand side by side: joined, joined without `e`, and each by itself."""
+    """Return adjacent single letters: joined, joined without `e`, and each by itself."""
     found: list[str] = []
     for letters in _INITIALS.findall(" ".join(pieces)):
         each = letters.split()

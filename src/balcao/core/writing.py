@@ -1,7 +1,7 @@
-"""How pages write things: Brazilian Portuguese, Brasília's clock, punctuated documents.
+"""Formatting for pages: Brazilian Portuguese, Brasília time, punctuated documents.
 
-All of these are Jinja filters too. None is written as a dash, and what is not of the expected form
-is shown as it is: a page never fails over what it is told to show.
+All functions are Jinja filters too. They return a dash for None, and a text of an unexpected form
+unchanged: they never fail.
 """
 
 import re
@@ -28,7 +28,7 @@ _CEP = re.compile(r"(\d{5})(\d{3})", re.ASCII)
 _CNAE = re.compile(r"(\d{4})(\d)(\d{2})", re.ASCII)
 _PHONE = re.compile(r"(\d{2})(\d{4,5})(\d{4})", re.ASCII)
 
-# From when on it is said in this unit, one, many. A month is 30 days, a year 365.
+# Length, singular and plural of each unit. A month is 30 days, a year 365.
 _UNITS = (
     (365 * _DAY_MS, "ano", "anos"),
     (30 * _DAY_MS, "mês", "meses"),
@@ -40,14 +40,14 @@ _UNITS = (
 
 
 def whole(number: int | None) -> str:
-    """An integer with points between thousands: `1.234`. Negative ones have a true minus."""
+    """Format an integer with points between thousands: `1.234`. Negative: with a minus sign."""
     if number is None:
         return NOTHING
     return f"{number:,}".replace(",", ".").replace("-", "−")
 
 
 def decimal(number: float | None, places: int = 1) -> str:
-    """A number with a comma and this many places: `1.234,5`."""
+    """Format a number with a comma and this many decimal places: `1.234,5`."""
     if number is None:
         return NOTHING
     text = f"{number:,.{places}f}"
@@ -55,35 +55,35 @@ def decimal(number: float | None, places: int = 1) -> str:
 
 
 def reais(micros: int) -> str:
-    """An amount in millionths of a real: `R$ 1.234,56`."""
+    """Format an amount in millionths of a real: `R$ 1.234,56`."""
     return f"R$ {decimal(micros / 1_000_000, 2)}"
 
 
 def counted(number: int | None, one: str, many: str) -> str:
-    """`1 dia`, `2 dias`, `1.234 dias`."""
+    """Format a number with a noun: `1 dia`, `2 dias`, `1.234 dias`."""
     if number is None:
         return NOTHING
     return f"{whole(number)} {one if abs(number) == 1 else many}"
 
 
 def credits(number: int | None) -> str:
-    """`1 crédito`, `2 créditos`, `1.234 créditos`."""
+    """Format credits: `1 crédito`, `2 créditos`, `1.234 créditos`."""
     return counted(number, "crédito", "créditos")
 
 
 def credits_between(least: int, greatest: int) -> str:
-    """`1 crédito`, `0 a 27 créditos`."""
+    """Format a range of credits: `1 crédito`, `0 a 27 créditos`."""
     return credits(greatest) if least == greatest else f"{whole(least)} a {credits(greatest)}"
 
 
 def length(days: int) -> str:
-    """A period: `5 anos` where it is whole years of 365 days, else `400 dias`."""
+    """Format a period: `5 anos` if it is whole years of 365 days, else `400 dias`."""
     years, over = divmod(days, 365)
     return counted(days, "dia", "dias") if over or not years else counted(years, "ano", "anos")
 
 
 def day(value: date | str | None) -> str:
-    """`12/11/2026`, of a date or of text that begins with `YYYY-MM-DD`."""
+    """Format a date, or a text that begins with `YYYY-MM-DD`: `12/11/2026`."""
     if value is None or value == "":
         return NOTHING
     if isinstance(value, str):
@@ -95,7 +95,10 @@ def day(value: date | str | None) -> str:
 
 
 def left(until: str, today: str) -> str:
-    """`faltam 85 dias`, `vence amanhã`, `vence hoje`, `venceu`; both as `YYYY-MM-DD`."""
+    """Format the days left: `faltam 85 dias`, `vence amanhã`, `vence hoje`, `venceu`.
+
+    Both days are `YYYY-MM-DD`.
+    """
     try:
         days = (date.fromisoformat(until[:10]) - date.fromisoformat(today)).days
     except ValueError:
@@ -106,13 +109,13 @@ def left(until: str, today: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """`BA, MG e RS`, of at least one."""
+    """Format a list of at least one name: `BA, MG e RS`."""
     *first, last = names
     return f"{', '.join(first)} e {last}" if first else last
 
 
 def instant(at_ms: int | None) -> str:
-    """`12/11/2026 às 14:03`, in Brasília, of milliseconds since 1970."""
+    """Format milliseconds since 1970 in Brasília: `12/11/2026 às 14:03`."""
     if at_ms is None:
         return NOTHING
     at = from_ms(at_ms)
@@ -120,17 +123,17 @@ def instant(at_ms: int | None) -> str:
 
 
 def moment(at_ms: int | None) -> str:
-    """`12/11/2026 às 14:03:27`: where many things happen in one minute."""
+    """Format milliseconds since 1970 in Brasília, with seconds: `12/11/2026 às 14:03:27`."""
     return NOTHING if at_ms is None else f"{instant(at_ms)}:{from_ms(at_ms):%S}"
 
 
 def time_of_day(at_ms: int | None) -> str:
-    """`14:03:27`, in Brasília, of milliseconds since 1970."""
+    """Format milliseconds since 1970 as a time of day in Brasília: `14:03:27`."""
     return NOTHING if at_ms is None else f"{from_ms(at_ms):%H:%M:%S}"
 
 
 def seconds(duration_ms: float | None) -> str:
-    """How long: `45 ms`, `1,2 s`, `34 s`, `2 min 5 s`, of milliseconds."""
+    """Format a duration in milliseconds: `45 ms`, `1,2 s`, `34 s`, `2 min 5 s`."""
     if duration_ms is None:
         return NOTHING
     if duration_ms < 99.5:
@@ -144,7 +147,7 @@ def seconds(duration_ms: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """`43%`, `99,9%`, of a share between 0 and 1. Only all is 100%, only nothing is 0%."""
+    """Format a share from 0 to 1: `43%`, `99,9%`. Only exactly 1 is `100%`, only 0 is `0%`."""
     if share is None:
         return NOTHING
     tenths = round(share * 1000)
@@ -156,49 +159,44 @@ def percent(share: float | None) -> str:
 
 
 def change(now: int, before: int) -> str:
-    """How much more or less than before: `+8%`, `−12%`, `igual`, of whole numbers; over nothing,
-    no share can be told: `antes, nada`.
-    """
+    """Format the change of a whole number: `+8%`, `−12%`, `igual`, or `antes, nada` after 0."""
     if now == before:
         return "igual"
     if before <= 0:
         return "antes, nada"
     share = (now - before) / before
-    told = percent(abs(share)) if abs(share) <= 1 else f"{whole(round(abs(share) * 100))}%"
-    return f"{'+' if share > 0 else '−'}{told}"
+    size = percent(abs(share)) if abs(share) <= 1 else f"{whole(round(abs(share) * 100))}%"
+    return f"{'+' if share > 0 else '−'}{size}"
 
 
 def cnpj(text: str | None) -> str:
-    """`12.345.678/0001-95`; letters are kept."""
+    """Punctuate a CNPJ: `12.345.678/0001-95`."""
     return _punctuated(text, _CNPJ, "{}.{}.{}/{}-{}")
 
 
 def cpf(text: str | None) -> str:
-    """`123.456.789-09`, or `***.456.789-**` where only the middle is shown.
-
-    Whether a page may show it all is not decided here.
-    """
+    """Punctuate a CPF: `123.456.789-09`, or `***.456.789-**` if it is masked already."""
     shown = _punctuated(text, _CPF, "{}.{}.{}-{}")
     return _punctuated(shown, _MASKED_CPF, "***.{}.{}-**")
 
 
 def document(text: str | None) -> str:
-    """A CNPJ, or a CPF with as much of it as the text shows."""
+    """Punctuate a CNPJ or a CPF."""
     return cnpj(text) if text and len(text) == 14 and "*" not in text else cpf(text)
 
 
 def cep(text: str | None) -> str:
-    """`01310-100`."""
+    """Punctuate a CEP: `01310-100`."""
     return _punctuated(text, _CEP, "{}-{}")
 
 
 def cnae(text: str | None) -> str:
-    """`6201-5/01`, of a code of seven digits."""
+    """Punctuate a CNAE of seven digits: `6201-5/01`."""
     return _punctuated(text, _CNAE, "{}-{}/{}")
 
 
 def phone(text: str | None) -> str:
-    """`(11) 98765-4321`, of area code and number, digits only."""
+    """Punctuate area code and number, given as digits: `(11) 98765-4321`."""
     return _punctuated(text, _PHONE, "({}) {}-{}")
 
 
@@ -206,12 +204,12 @@ def _punctuated(text: str | None, form: re.Pattern[str], punctuated: str) -> str
     if not text:
         return NOTHING
     match = form.fullmatch(text)
-    # Not `match.expand`, which reads its template anew each time: files have millions of these.
+    # Not `match.expand`, which parses its template each time: files have millions of these.
     return punctuated.format(*match.groups()) if match else text
 
 
 def ago(at_ms: int | None, now_ms: int) -> str:
-    """`há 3 minutos`; what is to come is `em 3 minutos`, and below a second it is `agora`."""
+    """Format a time relative to now: `há 3 minutos`, `em 3 minutos`, `agora` within a second."""
     if at_ms is None:
         return NOTHING
     distance = abs(now_ms - at_ms)

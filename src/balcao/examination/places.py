@@ -10,7 +10,7 @@ from pathlib import Path
 
 from balcao.core.errors import StorageFailed
 from balcao.core.findings import Finding
-from balcao.core.standing import Standing, may_delete, standing_of
+from balcao.core.store_mark import Standing, compare_marks, may_delete
 from balcao.examination.wording import decimal, program, whole
 from balcao.home import Home
 from balcao.settings import Settings
@@ -121,7 +121,7 @@ def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
         if look.schema() != look.newest:  # reported by the check of the database
             return
         marks = marks_in(look.connection)
-    standing = standing_of(in_store, marks)
+    standing = compare_marks(in_store, marks)
     if not may_delete(standing):
         yield Finding("fail", f"{_STANDINGS[standing]} {_UNCONFIRMED}", "restauração")
     elif marks and (in_store is None or marks[-1].mark != in_store.mark):

@@ -1,4 +1,4 @@
-"""Fictitious companies and people: every document has one, and always the same.
+"""Fictitious companies and people: every document has one, always the same.
 
     company_of("12345678")              what the establishments of a root share
     establishment_of("12345678000195")  one CNPJ
@@ -10,11 +10,11 @@
     state_certificate_of("12345678000195", "SP", today)
     head_office_of("12345678")          the CNPJ that its federal certificate names
 
-All of them are pure functions of the document (certificates: and of the day), on every machine
-and Python version: the generated open data, the simulated providers and the tests tell the same
-story without sharing any state. What they say is made of the values in `records.py`. The documents
-of `sandbox/` have promised outcomes. Who is fictitious shows it: names contain FICTICIA, FICTICIO
-or FICCAO, invented CPFs have wrong check digits, phone numbers and e-mail addresses reach nobody.
+All are pure functions of the document (certificates: and of the day), on every machine and Python
+version: generated open data, simulated providers and tests agree without sharing any state. They
+return the types in `records.py`. The documents of `sandbox/` have promised outcomes. Fictitious
+data is recognisable: names contain FICTICIA, FICTICIO or FICCAO, invented CPFs have wrong check
+digits, phone numbers and e-mail addresses do not exist.
 """
 
 from balcao.fiction.certificates import (

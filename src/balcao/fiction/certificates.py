@@ -1,8 +1,8 @@
 """Tax clearance certificates, drawn from the document and from today's date in Brasília.
 
-A certificate is in force for 180 days. Which 180 days these are is drawn from the document: one
-ends on the day before the next is issued, so that every day has exactly one, and asking again
-on the next day finds the same one. Debts and impossibilities last for ever.
+A certificate is in force for 180 days. The begin of these periods is drawn from the document; the
+next certificate is issued the day after one ends, so that exactly one is in force on each day, and
+a lookup on the next day returns the same one. Debts and impossibilities are permanent.
 """
 
 from datetime import date, timedelta
@@ -13,10 +13,10 @@ from balcao.fiction.companies import company_of
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.digits import cnpj as full_cnpj
 from balcao.fiction.establishments import establishment_of
-from balcao.fiction.origin import origin_of
 from balcao.fiction.people import person_of
 from balcao.fiction.places import UF_NAMES
 from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind, StateFiction
+from balcao.fiction.root_facts import root_facts
 from balcao.fiction.sandbox.certificates import (
     CLASSES,
     FEDERAL_ROWS,
@@ -43,23 +43,23 @@ _KIND_CARDS_OF_THE_INACTIVE = deck(zip(FederalKind, (40, 8, 27, 24, 1), strict=T
 _DEBT_CARDS = deck([((True, False), 60), ((False, True), 25), ((True, True), 15)])
 _RECEIPT_CARDS = deck([(ReceiptKind.PDF, 96), (ReceiptKind.HTML, 2.5), (ReceiptKind.NONE, 1.5)])
 
-# Of 65 536 companies, those whom a treasury gives a negative certificate.
+# Of 65 536 companies, those with a negative certificate.
 _NEGATIVE = 60293
 _NEGATIVE_OF_THE_INACTIVE = 26214
 
-# How long a certificate of a treasury is valid: most say 60 days.
+# The validity of a treasury's certificate; most have 60 days.
 _VALIDITY_DAYS_OF_UFS = {"SP": 180, "RJ": 180, "MG": 90, "SC": 180, "DF": 90, "CE": 60, "TO": 30}
 _VALIDITY_DAYS_OF_MOST = 60
 
-# Their certificates have a number beside the code.
+# UFs whose certificates have a number besides the code.
 UFS_WITH_NUMBERS = frozenset({"AC", "BA", "MG", "PR", "RJ", "RS"})
 
 
 def federal_certificate_of(document: str, today: date, *, new: bool = False) -> FederalFiction:
-    """The federal certificate in force of a CNPJ (14 characters) or CPF (11 digits).
+    """Return the federal certificate in force of a CNPJ (14 characters) or CPF (11 digits).
 
-    `new`: one issued today instead, with a code of its own. What cannot be issued today either
-    is said by `kind`; that a new one is refused while a CPEND is in force, is the issuer's rule.
+    `new`: one issued today instead, with another code. If none can be issued, `kind` is the reason.
+    Refusing a new one while a CPEND is in force is up to the simulated issuer.
     """
     row = FEDERAL_ROWS.get(document)
     if row is not None:
@@ -69,7 +69,7 @@ def federal_certificate_of(document: str, today: date, *, new: bool = False) -> 
         row = FEDERAL_ROWS.get(holder) or _federal_row(holder)
     d = draws(f"{holder} federal certificate")
     issued_on, validity, extended = _federal_days(row, d[0], today, new=new)
-    untyped = is_of_class(holder, UNTYPED) or row.kind in _UNTOLD
+    untyped = is_of_class(holder, UNTYPED) or row.kind in _WITHOUT_DEBTS
     return FederalFiction(
         document=holder,
         kind=row.kind,
@@ -86,11 +86,11 @@ def federal_certificate_of(document: str, today: date, *, new: bool = False) -> 
 
 
 def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
-    """What the treasury of a UF says today of a CNPJ (14 characters)."""
+    """Return today's state certificate of a CNPJ (14 characters) in a UF."""
     assert uf in UF_NAMES
     d = draws(f"{cnpj} certificate of {uf}")
     row = STATE_ROWS.get((cnpj, uf)) or _state_row(cnpj, d)
-    said = StateFiction(
+    refused = StateFiction(
         document=cnpj,
         uf=uf,
         negative=row.negative,
@@ -104,13 +104,13 @@ def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
         receipt=ReceiptKind.NONE,
     )
     if not row.negative:
-        return said
+        return refused
     length = _VALIDITY_DAYS_OF_UFS.get(uf, _VALIDITY_DAYS_OF_MOST)
     issued_on = _issue_day(d[0], today, length, row.days_left)
     first, second, third, *_ = draws(f"{cnpj} certificate of {uf} {issued_on}")
     serial = first << 16 | second
     return replace(
-        said,
+        refused,
         code=f"{issued_on:%y%m}{serial % 10_000_000:07d}-{third % 100:02d}",
         number=f"{serial % 1_000_000_000:09d}" if uf in UFS_WITH_NUMBERS else "",
         issued_on=issued_on,
@@ -121,22 +121,22 @@ def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
     )
 
 
-# What they do not tell: whether there are debts.
-_UNTOLD = frozenset({FederalKind.IMPOSSIBLE, FederalKind.UNCLASSIFIED})
+# Kinds without information about debts.
+_WITHOUT_DEBTS = frozenset({FederalKind.IMPOSSIBLE, FederalKind.UNCLASSIFIED})
 
 
 def head_office_of(root: str) -> str:
-    """The CNPJ of a company's head office."""
-    return full_cnpj(root, origin_of(root).head_office_order)
+    """Return the CNPJ of a company's head office."""
+    return full_cnpj(root, root_facts(root).head_office_order)
 
 
 def _head_office(cnpj: str) -> str:
-    """A joint certificate is its company's, and is issued to the head office."""
+    """Return the CNPJ to which a joint certificate is issued: the company's head office."""
     return cnpj if establishment_of(cnpj).head_office else head_office_of(cnpj[:8])
 
 
 def _federal_row(document: str) -> FederalRow:
-    """As `FEDERAL_ROWS`, for everybody else."""
+    """Return the drawn certificate of a document that is not in `FEDERAL_ROWS`."""
     d = draws(f"{document} federal clearance")
     if any(is_of_class(document, each) for each in CLASSES):
         return FederalRow()
@@ -150,7 +150,7 @@ def _federal_row(document: str) -> FederalRow:
 
 
 def _state_row(cnpj: str, d: tuple[int, ...]) -> StateRow:
-    """As `STATE_ROWS`, for everybody else."""
+    """Return the drawn certificate of a company that is not in `STATE_ROWS`."""
     active = establishment_of(cnpj).status == "02"
     negative = d[1] < (_NEGATIVE if active else _NEGATIVE_OF_THE_INACTIVE)
     return StateRow(negative, receipt=_RECEIPT_CARDS[d[2] & 4095])
@@ -159,11 +159,11 @@ def _state_row(cnpj: str, d: tuple[int, ...]) -> StateRow:
 def _federal_days(
     row: FederalRow, draw: int, today: date, *, new: bool
 ) -> tuple[date | None, date | None, date | None]:
-    """When it was issued, until when it is valid, and until when its validity was extended."""
+    """Return day of issue, validity, and extended validity."""
     if row.kind is FederalKind.IMPOSSIBLE:
         return None, None, None
     if row.kind is FederalKind.CPD:
-        # It proves a debt on the day it is asked for, and nothing for the days after.
+        # It applies to the day of the lookup only.
         return today, None, None
     if new:
         return today, today + timedelta(VALIDITY_DAYS), None
@@ -177,7 +177,7 @@ def _federal_days(
 
 
 def _issue_day(draw: int, today: date, length: int, days_left: int | None) -> date:
-    """When the certificate in force was issued; it is valid for `length` days."""
+    """Return the day of issue of the certificate in force, which is valid for `length` days."""
     age = (today.toordinal() - draw) % length if days_left is None else length - days_left
     return today - timedelta(age)
 

@@ -1,7 +1,7 @@
-"""The code tables of the registry, as far as fictitious companies use them.
+"""The registry's code tables, with the codes that fictitious companies use.
 
-Codes and descriptions are the official ones (`rfb-open-data.md`, sections 4.5 and 5). Some
-codes in use have no description, as in the real tables: they must give a null description.
+Codes and descriptions are the official ones (`rfb-open-data.md`, sections 4.5 and 5). As in the
+real tables, some codes in use have no description, to be answered as null.
 """
 
 from balcao.core import qualifications
@@ -17,7 +17,7 @@ QUALIFICATIONS = qualifications.QUALIFICATIONS
 REASONS = tables.descriptions("reasons")
 COUNTRIES = tables.descriptions("countries")
 
-# Of each: its official description, the trade as it stands in names, and how likely it is.
+# Columns: official description, the trade as in names, weight.
 _ROWS = tables.rows("activities")
 ACTIVITIES = tables.descriptions("activities")
 TRADES = {row["code"]: row["trade"] for row in _ROWS}

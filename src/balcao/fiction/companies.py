@@ -1,11 +1,11 @@
-"""The company of any root, drawn from the root itself.
+"""The fictitious company of any root, drawn from the root itself.
 
-The shares are those of the real registry (`rfb-open-data.md`, section 11), and facts that
-belong together are drawn together: a law office is a law firm by name, nature and activity,
-nobody joins a company before it was founded, only sole traders are MEI. Months of millions of
-rows are made with these functions, so each fact costs one index.
+The shares are those of the real registry (`rfb-open-data.md`, section 11), and related facts are
+consistent: a law office is a law firm by name, nature and activity, partners join after the
+foundation, only sole traders are MEI. Months of millions of rows are generated with these
+functions, so each fact costs one index.
 
-Every name has FICTICIA, FICTICIO or DA FICCAO in it.
+Every name contains FICTICIA, FICTICIO or DA FICCAO.
 """
 
 from datetime import date
@@ -17,28 +17,28 @@ from balcao.fiction.decks import CAPITAL_CARDS, COUNTRY_CARDS, PROPER_NAME_CARDS
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.digits import cnpj, impossible_cpf
 from balcao.fiction.natures import SOLE_TRADER
-from balcao.fiction.origin import Origin, origin_of
 from balcao.fiction.people import name_of
 from balcao.fiction.places import UF_NAMES
 from balcao.fiction.records import CompanyFiction, PartnerFiction, Simples
+from balcao.fiction.root_facts import RootFacts, root_facts
 from balcao.fiction.sandbox import COMPANIES, ROOT_OF_1000_PARTNERS
 
-# Of 1 024 sole traders 640 start with their root, as the newer ones do, and 240 end with
-# their owner's CPF, as the older ones do (`rfb-open-data.md`, section 4.1).
+# Of 1 024 names of sole traders 640 begin with the root, like newer ones, and 240 end with the
+# owner's CPF, like older ones (`rfb-open-data.md`, section 4.1).
 _ROOT_FIRST = 640
 _CPF_LAST = 640 + 240
 
 
-def legal_name(root: str, origin: Origin) -> str:
-    """The legal name of a root, out of its draws 6 to 12."""
-    d = origin.draws
-    if origin.nature.code == natures.SOLE_TRADER:
+def legal_name(root: str, facts: RootFacts) -> str:
+    """Return the legal name of a root, by its draws 6 to 12."""
+    d = facts.draws
+    if facts.nature.code == natures.SOLE_TRADER:
         return _sole_trader(root, d)
-    return origin.nature.name.format(
-        trade=TRADES[origin.activity],
+    return facts.nature.name.format(
+        trade=TRADES[facts.activity],
         proper=PROPER_NAME_CARDS[d[12] & 4095],
         person=name_of(d[7], d[8], d[9]),
-        place=origin.place.name,
+        place=facts.place.name,
         year=2008 + 4 * (d[6] % 5),
     )
 
@@ -55,7 +55,7 @@ def _sole_trader(root: str, d: tuple[int, ...]) -> str:
 
 
 def _written_cpf(cpf: str, form: int) -> str:
-    """Mostly bare digits; the other spellings occur and have to be masked as well."""
+    """Return a CPF as written in names: mostly bare digits, sometimes in other spellings."""
     if form == 0:
         return f"{cpf[:3]}.{cpf[3:6]}.{cpf[6:9]}-{cpf[9:]}"
     if form == 1:
@@ -67,38 +67,38 @@ def _written_cpf(cpf: str, form: int) -> str:
     return cpf
 
 
-def federative_entity(origin: Origin) -> str:
-    """The entity responsible for a public body (natures 1xxx); empty for all others."""
-    place = origin.place
-    if origin.nature.code == natures.MUNICIPALITY:
+def federative_entity(facts: RootFacts) -> str:
+    """Return the entity responsible for a public body (natures 1xxx), else an empty text."""
+    place = facts.place
+    if facts.nature.code == natures.MUNICIPALITY:
         return f"{place.name} - {place.uf}"
-    if origin.nature.code == natures.PUBLIC_BODY:
-        return "UNIAO" if origin.draws[22] & 1 else UF_NAMES.get(place.uf, "UNIAO")
+    if facts.nature.code == natures.PUBLIC_BODY:
+        return "UNIAO" if facts.draws[22] & 1 else UF_NAMES.get(place.uf, "UNIAO")
     return ""
 
 
 _AGE_BANDS = deck(tables.cards("people")["ages"])
 
-# Of 65 536 partners 2.05 % are companies and 0.05 % foreigners, all of them represented, as are
-# 0.9 % of the people: 3 % together.
+# Of 65 536 partners 2.05 % are companies and 0.05 % foreigners. All of these, and 0.9 % of the
+# people, have a representative: 3 % together.
 _LEGAL = 1343
 _FOREIGN = 1343 + 33
 _REPRESENTED = 590
 
-# Seven roots in ten are sole traders: one search in 90 000 finds nothing else in so many.
+# Seven roots in ten are sole traders; with this limit one search in 90 000 finds nothing else.
 _CANDIDATES_MAX = 32
 
 
-def partners_of(root: str, origin: Origin, count: int) -> tuple[PartnerFiction, ...]:
-    """The first `count` partners of a root."""
-    return tuple([_partner(f"{root} partner {n}", origin) for n in range(count)])
+def partners_of(root: str, facts: RootFacts, count: int) -> tuple[PartnerFiction, ...]:
+    """Return the first `count` partners of a root."""
+    return tuple([_partner(f"{root} partner {n}", facts) for n in range(count)])
 
 
-def _partner(seed: str, origin: Origin) -> PartnerFiction:
+def _partner(seed: str, facts: RootFacts) -> PartnerFiction:
     d = draws(seed)
     kind = d[0]
-    founded = origin.founded
-    # Seven in ten came with the foundation.
+    founded = facts.founded
+    # Seven in ten entered at the foundation.
     entered = DAYS[founded if d[1] < 45875 else founded + (d[2] * (LAST - founded) >> 16)]
     if kind < _FOREIGN:
         return _organisation(d, entered, foreign=kind >= _LEGAL)
@@ -107,7 +107,7 @@ def _partner(seed: str, origin: Origin) -> PartnerFiction:
         kind="2",
         name=name_of(d[3], d[4], d[5]),
         document=impossible_cpf((d[6] << 16 | d[7]) % 1_000_000_000),
-        qualification=origin.nature.partner_qualifications[d[8] & 4095],
+        qualification=facts.nature.partner_qualifications[d[8] & 4095],
         entered=entered,
         # Residents abroad: 0.2 %.
         country=COUNTRY_CARDS[d[13] & 4095] if d[14] < 131 else "",
@@ -137,62 +137,62 @@ def _organisation(d: tuple[int, ...], entered: date, *, foreign: bool) -> Partne
 
 
 def _legal_person(number: int) -> tuple[str, str]:
-    """Name and CNPJ of a company that may be a partner: a sole trader is not one."""
+    """Return name and CNPJ of a company that may be a partner, which a sole trader may not."""
     for _ in range(_CANDIDATES_MAX):
         root = f"{number % 100_000_000:08d}"
-        origin = origin_of(root)
-        if origin.nature.code != SOLE_TRADER:
+        facts = root_facts(root)
+        if facts.nature.code != SOLE_TRADER:
             break
         number += 7919
     else:
         root = "90010001"
-        origin = origin_of(root)
+        facts = root_facts(root)
     fixed = COMPANIES.get(root)
-    return fixed.name if fixed else legal_name(root, origin), cnpj(root, origin.head_office_order)
+    return fixed.name if fixed else legal_name(root, facts), cnpj(root, facts.head_office_order)
 
 
-# Nobody opted before there was something to opt for.
+# The first days of the two tax regimes.
 _SIMPLES_BEGAN = number_of(date(2007, 7, 1))
 _MEI_BEGAN = number_of(date(2009, 7, 1))
 
-# Of 65 536 companies alive that ever opted, those that left, at the end of their first year.
+# Of 65 536 open companies that opted, those that left at the end of their first year.
 _LEFT_ALIVE = 1311
 
 
 def company_of(root: str) -> CompanyFiction:
-    """The company of a root (8 characters `[0-9A-Z]`). Every root has one."""
+    """Return the company of a root (8 characters `[0-9A-Z]`). Every root has one."""
     if (fixed := COMPANIES.get(root)) is not None:
         return fixed
-    origin = origin_of(root)
-    d = origin.draws
-    nature = origin.nature
+    facts = root_facts(root)
+    d = facts.draws
+    nature = facts.nature
     count = nature.partner_counts[d[19] & 4095]
     if root == ROOT_OF_1000_PARTNERS:
         count = 1000
     return CompanyFiction(
         root,
-        legal_name(root, origin),
+        legal_name(root, facts),
         nature.code,
         nature.responsible,
         CAPITAL_CARDS[d[14] & 4095],
         nature.sizes[d[13] & 4095],
-        federative_entity(origin),
-        partners_of(root, origin, count) if count else (),
-        _simples(origin) if d[16] < nature.simples_share else None,
+        federative_entity(facts),
+        partners_of(root, facts, count) if count else (),
+        _simples(facts) if d[16] < nature.simples_share else None,
     )
 
 
-def _simples(origin: Origin) -> Simples | None:
-    """The options, which end with the company: a closed one is neither in Simples nor MEI."""
-    d = origin.draws
-    closed = origin.status == "08"
-    first = max(origin.founded, _SIMPLES_BEGAN)
-    if closed and origin.ended <= first:
+def _simples(facts: RootFacts) -> Simples | None:
+    """Return the tax options; those of a closed company have ended."""
+    d = facts.draws
+    closed = facts.status == "08"
+    first = max(facts.founded, _SIMPLES_BEGAN)
+    if closed and facts.ended <= first:
         return None
     opted = not closed and d[23] >= _LEFT_ALIVE
-    left_on = None if opted else DAYS[origin.ended] if closed else year_end(first)
-    mei_first = max(origin.founded, _MEI_BEGAN)
-    if d[18] >= origin.nature.mei_share or (closed and origin.ended <= mei_first):
+    left_on = None if opted else DAYS[facts.ended] if closed else year_end(first)
+    mei_first = max(facts.founded, _MEI_BEGAN)
+    if d[18] >= facts.nature.mei_share or (closed and facts.ended <= mei_first):
         return Simples(opted, DAYS[first], left_on, False, None, None)
     left_mei_on = None if opted else max(DAYS[mei_first], left_on or LAST_DAY)
     return Simples(opted, DAYS[first], left_on, opted, DAYS[mei_first], left_mei_on)

@@ -1,4 +1,4 @@
-"""The decks that companies and establishments are drawn from (`rfb-open-data.md`, section 11)."""
+"""Decks of the facts of companies and establishments (`rfb-open-data.md`, section 11)."""
 
 from datetime import date
 from math import gcd
@@ -12,7 +12,7 @@ NATURE_CARDS = deck(WEIGHTED_NATURES, FINE)
 ACTIVITY_CARDS = deck(codes.ACTIVITY_WEIGHTS)
 PROPER_NAME_CARDS = skewed(tables.words("proper_names"))
 
-# 99 is the registry's limit of secondary activities; 97 is the most that was seen.
+# The registry's limit of secondary activities is 99; the largest number seen is 97.
 SIDE_COUNT_CARDS = deck(
     [(0, 51.0)]
     + [
@@ -27,7 +27,7 @@ SIDE_COUNT_CARDS = deck(
 
 
 def _rings() -> tuple[tuple[str, ...], ...]:
-    """Eight orders of all activities, each twice round: a slice is a list without repetition."""
+    """Return eight orders of all activities, each repeated once, to take slices from."""
     activities = [code for code in codes.ACTIVITIES if code != codes.ACTIVITY_NOT_INFORMED]
     count = len(activities)
     # A step without a common divisor reaches every code.
@@ -40,7 +40,7 @@ SIDE_RING_LENGTH = len(SIDE_RINGS[0]) // 2
 
 
 def _founding_years() -> list[tuple[int, float]]:
-    """First day of a year, and its share: the newest years hold most, back to 1966."""
+    """Return the first days of the years from 1966 with their shares; newer years have more."""
     newest = (4.5, 8, 7, 6.4, 6.2, 7, 7, 5.2, 4.2)
     shares = {2026 - n: share for n, share in enumerate(newest)}
     for year in range(2017, FIRST_DAY.year - 1, -1):
@@ -59,7 +59,7 @@ REASONS_BY_STATUS = {"01": "70", "02": "00", "03": "21", "04": "63"}
 
 
 def _capitals() -> list[tuple[int, float]]:
-    """Capital in cents. Round amounts, from 100.00 to 900 million, each decade rarer."""
+    """Return capitals in cents with their shares: round amounts from 100.00 to 900 million."""
     fixed = [(0, 20.0), (1_000_00, 16.0), (5_000_00, 10.0), (10_000_00, 9.0), (2_000_00, 6.0)]
     decades = (4.0, 13.0, 14.0, 6.0, 1.5, 0.4, 0.1)
     steps = (10, 12, 15, 18, 20, 25, 30, 36, 40, 50, 60, 70, 80, 90)
@@ -95,7 +95,7 @@ NUMBER_CARDS = _numbers()
 
 
 def _complements() -> tuple[str, ...]:
-    """Templates with their small number filled in; 59 % of the addresses have none."""
+    """Return complements of addresses, with numbers filled in; 59 % of the addresses have none."""
     cards = deck(
         [("", 59.0), *((text, 41 * share / 100) for text, share in tables.shares("complements"))],
         FINE,

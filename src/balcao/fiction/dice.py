@@ -1,9 +1,9 @@
-"""Chance that is no chance: the same document throws the same dice, everywhere and for ever.
+"""Deterministic pseudo-random draws from a document, and weighted tables ("decks").
 
-One BLAKE2b digest of a document is cut into 32 numbers of 16 bits; every fact about the
-document is looked up with one of them in a deck, a table where each card stands as often as
-it is likely. So a fact costs an index, not a hash, and no platform, Python version or global
-random state can change it.
+One BLAKE2b digest of a document is split into 32 numbers of 16 bits. Each fact about the document
+is the value ("card") at one of these indexes in a deck, which contains each value as often as it is
+likely. So a fact costs an index instead of a hash, and does not depend on platform, Python version
+or random state.
 """
 
 import struct
@@ -22,15 +22,15 @@ _cut = struct.Struct("<32H").unpack
 
 
 def draws(document: str) -> tuple[int, ...]:
-    """32 independent numbers, each 0 to 65535.
+    """Return 32 independent numbers, each 0 to 65535.
 
-    Roots have 8 characters, CPFs 11, CNPJs 14 and partners more: no two kinds share a digest.
+    Roots have 8 characters, CPFs 11, CNPJs 14 and partners more, so different kinds never collide.
     """
     return _cut(blake2b(document.encode("ascii")).digest())
 
 
 def deck(weights: Iterable[tuple[Card, float]], size: int = DECK) -> tuple[Card, ...]:
-    """A table of `size` cards in which each card has its share, by largest remainder."""
+    """Return a table of `size` cards with each card's share, by largest remainder."""
     pairs = list(weights)
     # Exact: the plain sum of floats is not the same in all Python versions.
     total = fsum(weight for _, weight in pairs)
@@ -47,9 +47,9 @@ def deck(weights: Iterable[tuple[Card, float]], size: int = DECK) -> tuple[Card,
 
 
 def skewed(words: Sequence[str]) -> tuple[str, ...]:
-    """A deck in which the n-th word is about 1/(n+6) as likely: few common ones, a long tail.
+    """Return a deck in which the n-th word has a weight of 1/(n+6): a few common ones, a long tail.
 
-    Real text repeats itself, and text drawn evenly compresses worse than the real files
-    (`rfb-open-data.md`, section 11).
+    Evenly distributed text would compress worse than the real files (`rfb-open-data.md`, section
+    11).
     """
     return deck([(word, 1 / (n + 6)) for n, word in enumerate(words)])

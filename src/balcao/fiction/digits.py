@@ -1,20 +1,20 @@
-"""Numbers of invented companies and people: right ones of companies, wrong ones of people."""
+"""Numbers of fictitious companies, with right check digits, and people, with wrong ones."""
 
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
 
 
 def cnpj(root: str, order: str) -> str:
-    """The full CNPJ of a root (8 characters) and an establishment number (4)."""
+    """Return the CNPJ of a root (8 characters) and an establishment number (4)."""
     base = root + order
     return base + cnpj_check_digits(base)
 
 
 def impossible_cpf(nine_digits: int) -> str:
-    """A CPF with a first check digit that is wrong, so that it cannot be anybody's.
+    """Return a CPF with a wrong first check digit, so that it is no real one.
 
     `nine_digits` is 0 to 999 999 999.
     """
-    # Masked, six zeros would read as "nobody".
+    # Six zeros in the masked CPF would mean "none".
     nine_digits += not nine_digits % 1_000_000
     text = f"{nine_digits:09d}"
     right = int(cpf_check_digits(text)[0])
@@ -22,5 +22,5 @@ def impossible_cpf(nine_digits: int) -> str:
 
 
 def masked_cpf(cpf: str) -> str:
-    """`***456789**`, as the registry publishes it."""
+    """Return a CPF masked as in the registry: `***456789**`."""
     return f"***{cpf[3:9]}**"

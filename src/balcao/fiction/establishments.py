@@ -1,12 +1,12 @@
-"""The establishment of any CNPJ, drawn from the CNPJ and, for what it shares, from its root."""
+"""The establishment of any CNPJ, drawn from the CNPJ and, for shared facts, from its root."""
 
 from balcao.fiction import decks
 from balcao.fiction.calendar import DAYS, LAST
 from balcao.fiction.codes import TRADES
 from balcao.fiction.dice import draws
-from balcao.fiction.origin import origin_of
 from balcao.fiction.places import MUNICIPALITY_DECK, Municipality
 from balcao.fiction.records import AddressFiction, Establishment, PhoneFiction
+from balcao.fiction.root_facts import root_facts
 from balcao.fiction.sandbox import ESTABLISHMENTS
 
 # Shares of 65 536, from the fill rates of `rfb-open-data.md`, section 4.2.
@@ -22,19 +22,19 @@ _BRANCH_OF_ITS_OWN_TRADE = 13107
 
 
 def establishment_of(cnpj: str) -> Establishment:
-    """The establishment behind a CNPJ (14 characters, right check digits). Every CNPJ has one."""
+    """Return the establishment of a valid CNPJ (14 characters). Every CNPJ has one."""
     if (fixed := ESTABLISHMENTS.get(cnpj)) is not None:
         return fixed
-    origin = origin_of(cnpj[:8])
+    facts = root_facts(cnpj[:8])
     d = draws(cnpj)
-    status = origin.status
-    opened = origin.founded
-    place = origin.place
-    activity = origin.activity
-    head_office = cnpj[8:12] == origin.head_office_order
+    status = facts.status
+    opened = facts.founded
+    place = facts.place
+    activity = facts.activity
+    head_office = cnpj[8:12] == facts.head_office_order
     if not head_office:
         opened += d[19] * (LAST - opened) >> 16
-        # No branch outlives its company.
+        # A branch is only active if its company is.
         if status == "02":
             status = decks.STATUS_CARDS[d[20]]
         if d[21] < _BRANCH_ELSEWHERE:
@@ -42,11 +42,11 @@ def establishment_of(cnpj: str) -> Establishment:
         if d[23] < _BRANCH_OF_ITS_OWN_TRADE:
             activity = decks.ACTIVITY_CARDS[d[24] & 4095]
     if status == "02":
-        # Most active ones have been so from their first day.
+        # Most have been active since their first day.
         since = opened if d[25] < 49152 else opened + (d[26] * (LAST - opened) >> 16)
         reason = "00"
     else:
-        since = origin.ended if head_office else opened + (d[26] * (LAST - opened) >> 16)
+        since = facts.ended if head_office else opened + (d[26] * (LAST - opened) >> 16)
         reason = (
             decks.CLOSING_CARDS[d[27] & 4095] if status == "08" else decks.REASONS_BY_STATUS[status]
         )
@@ -98,7 +98,7 @@ def _phones(place: Municipality, d: tuple[int, ...]) -> tuple[PhoneFiction, ...]
 
 
 def _phone(place: Municipality, number: int) -> PhoneFiction:
-    """No subscriber in Brazil has a number that begins with 1: these reach nobody."""
+    """Return a phone number that begins with 1, which no subscriber in Brazil has."""
     return PhoneFiction(place.area_code, f"1{number:07d}")
 
 

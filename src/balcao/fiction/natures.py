@@ -1,11 +1,11 @@
-"""Legal natures as cards: what a nature says about name, size, partners and tax options."""
+"""Legal natures with the distributions of names, sizes, partners and tax options."""
 
 import msgspec
 
 from balcao.fiction import tables
 from balcao.fiction.dice import deck
 
-# Those of whom more is particular than stands in the table.
+# Natures with further rules in the code.
 SOLE_TRADER = "2135"
 MUNICIPALITY = "1244"
 PUBLIC_BODY = "1015"
@@ -13,10 +13,10 @@ RURAL = "4120"
 
 
 class Nature(msgspec.Struct, frozen=True, gc=False):
-    """One legal nature and what goes with it."""
+    """A legal nature and its distributions."""
 
     code: str
-    name: str  # how a company of it is called (`names.py`); empty: like its owner
+    name: str  # template of companies' names; empty: the owner's name
     responsible: str  # qualification of the person responsible
     activity: str  # the one activity of this nature; empty: any
     sizes: tuple[str, ...]  # deck
@@ -27,7 +27,7 @@ class Nature(msgspec.Struct, frozen=True, gc=False):
 
 
 def _read() -> list[tuple[Nature, float]]:
-    """The natures, and the share of the roots that each of them has, in per cent."""
+    """Return the natures with their shares of the roots, in per cent."""
     sizes, counts, roles = (
         {name: deck(cards) for name, cards in tables.cards(section).items()}
         for section in ("sizes", "partners", "roles")

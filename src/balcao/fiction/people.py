@@ -1,4 +1,4 @@
-"""Fictitious people. All of them are called `... DA FICCAO ...`: nobody takes them for real."""
+"""Fictitious people, recognisable by names like `... DA FICCAO ...`."""
 
 from datetime import date
 
@@ -15,18 +15,18 @@ _LAST_BIRTH_DAY = date(2006, 12, 31).toordinal()
 
 _first = skewed(words("first_names"))
 _surname = skewed(words("surnames"))
-# One person in four shows a second name.
+# One person in four has a second name.
 _seconds = words("middle_names")
 _middle = deck([("", 3.0), *((f" {name}", 1 / len(_seconds)) for name in _seconds)])
 
 
 def name_of(first: int, middle: int, last: int) -> str:
-    """A fictitious person's name, out of three draws."""
+    """Return a fictitious person's name, by three draws."""
     return f"{_first[first & 4095]}{_middle[middle & 4095]} {MARK} {_surname[last & 4095]}"
 
 
 def person_of(cpf: str) -> Person:
-    """The person behind a CPF (11 digits). Every CPF has one."""
+    """Return the person with a CPF (11 digits). Every CPF has one."""
     if (fixed := PEOPLE.get(cpf)) is not None:
         return fixed
     d = draws(cpf)

@@ -1,7 +1,7 @@
-"""Where fictitious companies sit: real municipalities, with the codes other registries use.
+"""Municipalities of fictitious companies: real ones, with the codes of several registries.
 
-Codes: the revenue's own (TOM) of the open data and IBGE's of Suframa and the state treasuries.
-All capitals and a few further cities; the shares of the UFs are those of the registry
+Codes: the Receita's own (TOM) in the open data, IBGE's at Suframa and the state treasuries. All
+capitals and a few further cities; the shares of the UFs are those of the registry
 (`rfb-open-data.md`, section 11).
 """
 
@@ -28,7 +28,7 @@ EXTERIOR = Municipality("EX", "9707", "EXTERIOR", "", "", "")
 
 
 def _read() -> list[tuple[Municipality, float]]:
-    """All of them with their shares: the UF's (`uf_share`), divided by `share`."""
+    """Return the municipalities with their shares: the UF's (`uf_share`), split by `share`."""
     rows = tables.rows("municipalities")
     total = {
         uf: fsum(float(row["share"]) for row in rows if row["uf"] == uf)
@@ -55,7 +55,7 @@ BY_UF = {
     for uf in dict.fromkeys(municipality.uf for municipality in MUNICIPALITIES)
 }
 
-# The federal units' names, as `ente_federativo_responsavel` has them.
+# The federal units' names, as in `ente_federativo_responsavel`.
 UF_NAMES = {
     "AC": "ACRE", "AL": "ALAGOAS", "AM": "AMAZONAS", "AP": "AMAPA", "BA": "BAHIA",
     "CE": "CEARA", "DF": "DISTRITO FEDERAL", "ES": "ESPIRITO SANTO", "GO": "GOIAS",

@@ -1,7 +1,7 @@
-"""What is known of a fictitious company, as values.
+"""The types of fictitious companies, people, registrations and certificates.
 
 Codes are those of the registry's tables (`codes.py`); texts are upper case, as registered.
-Documents of people are complete here; whoever publishes them masks them.
+Documents of people are complete here and masked when published.
 """
 
 from datetime import date
@@ -26,14 +26,14 @@ class AddressFiction(msgspec.Struct, frozen=True):
 
 
 class PhoneFiction(msgspec.Struct, frozen=True):
-    """Area code (2 digits) and number (8 digits)."""
+    """A telephone: area code (2 digits) and number (8 digits)."""
 
     area_code: str
     number: str
 
 
 class PartnerFiction(msgspec.Struct, frozen=True):
-    """A member of the company. Empty text is: none."""
+    """A partner of a company. An empty text means none."""
 
     kind: str  # 1 legal person, 2 natural person, 3 foreign
     name: str
@@ -48,17 +48,17 @@ class PartnerFiction(msgspec.Struct, frozen=True):
 
     @property
     def published_document(self) -> str:
-        """As registries print it: CPFs masked."""
+        """The document as published: CPFs masked."""
         return masked_cpf(self.document) if self.kind == "2" else self.document
 
     @property
     def published_representative(self) -> str:
-        """The same of the representative; `***000000**` is nobody's."""
+        """The representative's masked CPF; `***000000**` if there is none."""
         return masked_cpf(self.representative or "00000000000")
 
 
 class Simples(msgspec.Struct, frozen=True):
-    """The company's options for Simples and MEI. No date is: never."""
+    """The company's options for Simples and MEI. A date of None means never."""
 
     opted: bool
     opted_on: date | None = None
@@ -69,7 +69,7 @@ class Simples(msgspec.Struct, frozen=True):
 
 
 class CompanyFiction(msgspec.Struct, frozen=True):
-    """What all establishments of one root share."""
+    """The data shared by all establishments of a root."""
 
     root: str
     name: str
@@ -83,7 +83,7 @@ class CompanyFiction(msgspec.Struct, frozen=True):
 
 
 class Establishment(msgspec.Struct, frozen=True):
-    """One CNPJ. Empty text is: none."""
+    """An establishment. An empty text means none."""
 
     cnpj: str
     head_office: bool
@@ -114,7 +114,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class RegistrationFiction(msgspec.Struct, frozen=True):
-    """One state registration of a company or of a rural producer."""
+    """A state registration of a company or a rural producer."""
 
     number: str  # digits
     uf: str
@@ -122,7 +122,7 @@ class RegistrationFiction(msgspec.Struct, frozen=True):
     type: int  # code of `ccc.md` section 2.1 in its newest form: 4 is "address in another UF"
     situation: int  # code of `ccc.md` section 2.2
     status_date: date
-    address: AddressFiction | None  # as the state's own registry has it; None: it tells none
+    address: AddressFiction | None  # in the state's own registry; None: not given
 
 
 class ZoneIncentive(msgspec.Struct, frozen=True):
@@ -146,7 +146,7 @@ class ZoneRegistration(msgspec.Struct, frozen=True):
 
 
 class FederalKind(StrEnum):
-    """What the federal tax authorities have to say of a taxpayer."""
+    """The kind of a federal certificate."""
 
     CND = "negative"
     CPEND = "positive with effects of negative"
@@ -156,7 +156,7 @@ class FederalKind(StrEnum):
 
 
 class ReceiptKind(StrEnum):
-    """As what a certificate can be fetched from its issuer."""
+    """The format of a certificate's receipt."""
 
     PDF = "pdf"
     HTML = "html"
@@ -166,9 +166,9 @@ class ReceiptKind(StrEnum):
 class FederalFiction(msgspec.Struct, frozen=True):
     """A federal joint tax clearance certificate, or the reason for its absence (`kind`)."""
 
-    document: str  # whose it is: that of a branch is its head office's
+    document: str  # of the holder; a branch has the certificate of its head office
     kind: FederalKind
-    title: str  # as printed; empty where nothing can be issued
+    title: str  # as printed; empty if nothing can be issued
     code: str  # four groups; empty: none
     name: str
     issued_on: date | None
@@ -180,11 +180,11 @@ class FederalFiction(msgspec.Struct, frozen=True):
 
 
 class StateFiction(msgspec.Struct, frozen=True):
-    """What one state treasury says of a company's debts. Empty text is: none."""
+    """A state certificate, or the reason for its absence. An empty text means none."""
 
     document: str
     uf: str
-    negative: bool  # otherwise nothing was issued, and the fields below say why
+    negative: bool  # False: nothing was issued; the messages below give the reason
     code: str
     number: str
     name: str

@@ -1,8 +1,8 @@
 """State registrations of companies and of rural producers, drawn from the document.
 
-Who sells or makes goods is registered with its own state and, here and there, with others;
-who serves mostly is not. A company that is not active has no active registration. The dates
-are those of the establishment, so that no registration is older than its company.
+Companies that sell or make goods are registered with their own state and sometimes with others;
+most service companies are not. A company that is not active has no active registration. Dates are
+those of the establishment, so that no registration is older than its company.
 """
 
 from datetime import date
@@ -13,10 +13,10 @@ from balcao.fiction.decks import NUMBER_CARDS, STREET_CARDS, STREET_TYPE_CARDS
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.natures import RURAL
-from balcao.fiction.origin import origin_of
 from balcao.fiction.people import person_of
 from balcao.fiction.places import BY_UF, UF_NAMES
 from balcao.fiction.records import AddressFiction, Establishment, RegistrationFiction
+from balcao.fiction.root_facts import root_facts
 from balcao.fiction.sandbox.promises import (
     ADDRESS_IN_ANOTHER_UF,
     BARRED_AS_RECIPIENT,
@@ -31,7 +31,7 @@ from balcao.fiction.sandbox.promises import (
 )
 from balcao.fiction.sandbox.registrations import REGISTRATION_ROWS
 
-# The digits that a state's numbers begin with.
+# Prefixes of a state's numbers.
 NUMBER_PREFIXES = {
     "AC": "01", "AL": "24", "AM": "0", "AP": "03", "BA": "", "CE": "06", "DF": "07", "ES": "08",
     "GO": "10", "MA": "12", "MG": "0", "MS": "28", "MT": "0013", "PA": "15", "PB": "16", "PE": "0",
@@ -41,10 +41,10 @@ NUMBER_PREFIXES = {
 
 _UFS = tuple(UF_NAMES)
 
-# Divisions of the CNAE that pay ICMS: farming, mining, industry, energy, trade, meals.
+# Divisions of the CNAE subject to ICMS: farming, mining, industry, energy, trade, meals.
 _DIVISIONS_WITH_ICMS = frozenset({*range(1, 34), 35, 45, 46, 47, 56})
 _CONSTRUCTION = frozenset({41, 42, 43})
-# Transport between towns and telephony pay it as well; workshops and sales agents do not.
+# Transport between towns and telephony are, too; workshops and sales agents are not.
 _CLASSES_WITH_ICMS = frozenset({"49299", "49302", "61906"})
 _CLASSES_WITHOUT_ICMS = frozenset({"45200", "46184", "46192"})
 _ACTIVITY_NOT_INFORMED = "88888"
@@ -68,7 +68,7 @@ _SITUATION_CARDS = deck(
 )
 _MORE_UFS_CARDS = deck([(1, 6.0), (2, 2.5), (3, 1.0), (5, 0.5)])
 
-# People: a third are producers in one UF; others in two, or with two farms in their own.
+# People: a third are producers in one UF; a few in two, or with two farms in their own.
 _PRODUCER_IN_TWO = 2621
 _PRODUCER_OF_TWO_FARMS = _PRODUCER_IN_TWO + 1311
 _PRODUCER = _PRODUCER_OF_TWO_FARMS + 21845
@@ -77,7 +77,7 @@ _FARMING_BEGINS_AT = 20  # years
 
 
 def registrations_of(cnpj: str) -> tuple[RegistrationFiction, ...]:
-    """All state registrations of a CNPJ (14 characters), its own UF's first."""
+    """Return the state registrations of a CNPJ (14 characters), its own UF's first."""
     home = establishment_of(cnpj)
     if (rows := REGISTRATION_ROWS.get(cnpj)) is None:
         rows = _company_rows(cnpj, home)
@@ -85,7 +85,7 @@ def registrations_of(cnpj: str) -> tuple[RegistrationFiction, ...]:
 
 
 def registrations_of_person(cpf: str) -> tuple[RegistrationFiction, ...]:
-    """All state registrations of a CPF (11 digits), its own UF's first."""
+    """Return the state registrations of a CPF (11 digits), its own UF's first."""
     if (rows := REGISTRATION_ROWS.get(cpf)) is None:
         rows = _person_rows(cpf)
     return _registrations(cpf, rows, None)
@@ -95,9 +95,9 @@ def _company_rows(cnpj: str, home: Establishment) -> tuple[Row, ...]:
     uf = home.address.municipality.uf
     d = draws(f"{cnpj} registrations")
     share, kind = _taxpayer(home.activity)
-    if uf == "EX" or d[0] >= share:  # no state registers anybody abroad
+    if uf == "EX" or d[0] >= share:  # no state registers companies abroad
         return ()
-    if origin_of(cnpj[:8]).nature.code == RURAL:
+    if root_facts(cnpj[:8]).nature.code == RURAL:
         kind = RURAL_PRODUCER
     rows = [_company_row(uf, kind, home, (d[1], d[2], d[3]))]
     if home.status == "02" and rows[0].active and d[4] < _IN_MORE_UFS:
@@ -111,7 +111,7 @@ def _company_rows(cnpj: str, home: Establishment) -> tuple[Row, ...]:
 
 
 def _taxpayer(activity: str) -> tuple[int, int]:
-    """How likely an activity is to be registered, and as what."""
+    """Return the share of an activity's companies that are registered, and the type."""
     division, activity_class = int(activity[:2]), activity[:5]
     if division in _CONSTRUCTION:
         return _REGISTERED_IN_CONSTRUCTION, NOT_A_TAXPAYER
@@ -140,7 +140,7 @@ def _person_rows(cpf: str) -> tuple[Row, ...]:
         return ()
     person = person_of(cpf)
     uf = person.home.uf
-    # Born on 29 February: farming since the 28th.
+    # For people born on 29 February: the 28th.
     grown_up = person.born.replace(
         year=person.born.year + _FARMING_BEGINS_AT, day=min(person.born.day, 28)
     )
@@ -187,7 +187,7 @@ def _registration(
 
 
 def _address(row: Row, d: tuple[int, ...]) -> AddressFiction:
-    """Somewhere in the UF; a producer's is a farm."""
+    """Return an address in the UF; a producer's is a farm."""
     places = BY_UF[row.uf]
     place = places[d[3] % len(places)]
     rural = row.type == RURAL_PRODUCER

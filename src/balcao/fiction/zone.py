@@ -8,7 +8,7 @@ from balcao.fiction.records import ZoneRegistration
 from balcao.fiction.sandbox import ABSENT_COMPANIES, ESTABLISHMENTS, MISBEHAVING_COMPANIES
 from balcao.fiction.sandbox.registrations import ICMS_EXEMPTION, IPI_EXEMPTION, ZONE_ROWS
 
-# Whose companies Suframa registers.
+# UFs whose companies Suframa registers.
 ZONE_UFS = frozenset({"AM", "AC", "RO", "RR", "AP"})
 
 # Numbers: 1 Ativa, 2 Inativa, 3 Bloqueada, 4 Cancelada, 5 Cancelada Ag. Rec.
@@ -23,7 +23,7 @@ _ICMS_ALONE = 13107
 
 
 def zone_registration_of(cnpj: str) -> ZoneRegistration | None:
-    """What Suframa has on a CNPJ (14 characters), if anything."""
+    """Return the Suframa registration of a CNPJ (14 characters), or None."""
     if (fixed := ZONE_ROWS.get(cnpj)) is not None:
         return fixed
     misbehaving = cnpj in MISBEHAVING_COMPANIES
@@ -37,7 +37,7 @@ def zone_registration_of(cnpj: str) -> ZoneRegistration | None:
         return None
     cards = _STATUS_CARDS if establishment.status == "02" else _STATUS_CARDS_OF_THE_CLOSED
     status = _ACTIVE if misbehaving else cards[d[1] & 4095]
-    # Nothing is approved of a company that was cancelled before.
+    # A cancelled registration is not approved.
     approved = misbehaving or (status in (1, 2, 3) and d[2] < _APPROVED)
     opened = number_of(establishment.opened)
     since = opened + (d[3] * (LAST - opened) >> 17)

@@ -23,11 +23,11 @@ from balcao.accounts.statement import (
     read_day,
 )
 from balcao.core import idempotency
-from balcao.core.access import PLANS, names_of_keys
+from balcao.core.access import PLANS, key_names
 from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
 from balcao.core.csv_table import as_csv
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.errors import InvalidParameter, OperationNotFound, RepeatedParameter
 from balcao.core.ledger import Origin, available_credits, spent_credits
 from balcao.core.questions import Mode
@@ -76,35 +76,35 @@ Answer = tuple[int, Headers, bytes]
 class BalanceAnswer(msgspec.Struct, frozen=True):
     """The balance of an account, and the credits it can still spend."""
 
-    conta: Annotated[str, said("Nome da conta.")]
-    plano: Annotated[str, said("Plano.", enum=[*PLANS])]
-    modo: Annotated[Mode, said("Produção ou teste.")]
+    conta: Annotated[str, doc("Nome da conta.")]
+    plano: Annotated[str, doc("Plano.", enum=[*PLANS])]
+    modo: Annotated[Mode, doc("Produção ou teste.")]
     saldo_creditos: Annotated[
-        int | None, said("Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo.")
+        int | None, doc("Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo.")
     ]
-    creditos_reservados: Annotated[int, said("Reservados por consultas em andamento.", **COUNT)]
+    creditos_reservados: Annotated[int, doc("Reservados por consultas em andamento.", **COUNT)]
     creditos_disponiveis: Annotated[
-        int | None, said("O que se pode gastar agora; nulo: pós-pago sem teto.")
+        int | None, doc("O que se pode gastar agora; nulo: pós-pago sem teto.")
     ]
-    teto_mensal_creditos: Annotated[int | None, said("Teto do mês no pós-pago, se há um.", **COUNT)]
-    mes: Annotated[str, said("Mês em Brasília.", pattern=r"^\d{4}-\d{2}$")]
-    creditos_gastos_no_mes: Annotated[int, said("Cobrados neste mês.", **COUNT)]
+    teto_mensal_creditos: Annotated[int | None, doc("Teto do mês no pós-pago, se há um.", **COUNT)]
+    mes: Annotated[str, doc("Mês em Brasília.", pattern=r"^\d{4}-\d{2}$")]
+    creditos_gastos_no_mes: Annotated[int, doc("Cobrados neste mês.", **COUNT)]
 
 
 @described("LinhaConsumo", "O que foi cobrado em um dia, por operação, chave, origem e cliente.")
 class ConsumptionLine(msgspec.Struct, frozen=True):
     """One line of the consumption. The fields are the statement's `COLUMNS`."""
 
-    dia: Annotated[str, said("Dia em Brasília.", format="date")]
-    operacao: Annotated[str, said("Operação, como no endereço.")]
-    chave: Annotated[str | None, said("Nome da chave que consultou.")]
-    origem: Annotated[Origin, said("De onde veio.")]
-    consultas: Annotated[int, said("Consultas cobradas.", **COUNT)]
-    creditos: Annotated[int, said("Créditos que custaram.", **COUNT)]
-    cliente: Annotated[str | None, said("O `X-Cliente` delas; nulo: sem ele.")]
+    dia: Annotated[str, doc("Dia em Brasília.", format="date")]
+    operacao: Annotated[str, doc("Operação, como no endereço.")]
+    chave: Annotated[str | None, doc("Nome da chave que consultou.")]
+    origem: Annotated[Origin, doc("De onde veio.")]
+    consultas: Annotated[int, doc("Consultas cobradas.", **COUNT)]
+    creditos: Annotated[int, doc("Créditos que custaram.", **COUNT)]
+    cliente: Annotated[str | None, doc("O `X-Cliente` delas; nulo: sem ele.")]
     referencia: Annotated[
         str | None,
-        said("O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."),
+        doc("O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."),
     ]
 
 
@@ -112,34 +112,32 @@ class ConsumptionLine(msgspec.Struct, frozen=True):
 class ConsumptionAnswer(msgspec.Struct, frozen=True):
     """The consumption of a period."""
 
-    de: Annotated[str, said("Primeiro dia.", format="date")]
-    ate: Annotated[str, said("Último dia.", format="date")]
-    total_consultas: Annotated[int, said("Soma das linhas.", **COUNT)]
-    total_creditos: Annotated[int, said("Soma das linhas.", **COUNT)]
-    linhas: Annotated[
-        Sequence[ConsumptionLine], said("Por dia, operação, chave, origem e cliente.")
-    ]
+    de: Annotated[str, doc("Primeiro dia.", format="date")]
+    ate: Annotated[str, doc("Último dia.", format="date")]
+    total_consultas: Annotated[int, doc("Soma das linhas.", **COUNT)]
+    total_creditos: Annotated[int, doc("Soma das linhas.", **COUNT)]
+    linhas: Annotated[Sequence[ConsumptionLine], doc("Por dia, operação, chave, origem e cliente.")]
 
 
 @described("OperacaoAchada", "O que foi feito de uma requisição.")
 class OperationAnswer(msgspec.Struct, frozen=True):
     """The state and the charge of one request."""
 
-    operacao_id: Annotated[str, said("O identificador perguntado.", format="uuid")]
-    operacao: Annotated[str, said("Operação, como no endereço.")]
-    estado: Annotated[str, said("O que foi feito dela.", enum=[*_STATES.values()])]
-    creditos: Annotated[int, said("Cobrados.", **COUNT)]
-    creditos_reservados: Annotated[int, said("Reservados enquanto ela está em andamento.", **COUNT)]
+    operacao_id: Annotated[str, doc("O identificador perguntado.", format="uuid")]
+    operacao: Annotated[str, doc("Operação, como no endereço.")]
+    estado: Annotated[str, doc("O que foi feito dela.", enum=[*_STATES.values()])]
+    creditos: Annotated[int, doc("Cobrados.", **COUNT)]
+    creditos_reservados: Annotated[int, doc("Reservados enquanto ela está em andamento.", **COUNT)]
     regra: Annotated[
         str | None,
-        said(
+        doc(
             "A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,"
             " que podem mudar; nulo enquanto está em andamento."
         ),
     ]
     regra_codigo: Annotated[
         str | None,
-        said(
+        doc(
             "O código da regra, que não muda; podem surgir outros: "
             + ", ".join(f"`{code}`" for code in tariff.RULES if code != REFUSED)
             + "."
@@ -147,21 +145,21 @@ class OperationAnswer(msgspec.Struct, frozen=True):
     ]
     origem: Annotated[
         Literal["cache", "online"] | None,
-        said("De onde veio o resultado; nulo enquanto não há nenhum."),
+        doc("De onde veio o resultado; nulo enquanto não há nenhum."),
     ]
-    chave: Annotated[str | None, said("Nome da chave que consultou.")]
-    iniciada_em: Annotated[str, said("Início.", **WHEN)]
-    concluida_em: Annotated[str | None, said("Fim; nulo enquanto está em andamento.", **WHEN)]
-    cliente: Annotated[str | None, said("O `X-Cliente` dela, se houve.")]
-    referencia: Annotated[str | None, said("O `X-Referencia` dela, se houve.")]
+    chave: Annotated[str | None, doc("Nome da chave que consultou.")]
+    iniciada_em: Annotated[str, doc("Início.", **WHEN)]
+    concluida_em: Annotated[str | None, doc("Fim; nulo enquanto está em andamento.", **WHEN)]
+    cliente: Annotated[str | None, doc("O `X-Cliente` dela, se houve.")]
+    referencia: Annotated[str | None, doc("O `X-Referencia` dela, se houve.")]
 
 
 @described("RespostaOperacoes", "Requisições e o que foi feito delas.")
 class OperationsAnswer(msgspec.Struct, frozen=True):
     """A page of requests."""
 
-    itens: Annotated[Sequence[OperationAnswer], said("As mais novas primeiro.")]
-    cursor: Annotated[str | None, said("Para pedir as que vêm depois destas; nulo: não há mais.")]
+    itens: Annotated[Sequence[OperationAnswer], doc("As mais novas primeiro.")]
+    cursor: Annotated[str | None, doc("Para pedir as que vêm depois destas; nulo: não há mais.")]
 
 
 _LINE = ConsumptionLine(
@@ -442,7 +440,7 @@ class AccountRoutes:
         return period
 
     def _names(self, account_id: int) -> Mapping[int | None, str]:
-        return names_of_keys(self.desk.keys(account_id))
+        return key_names(self.desk.keys(account_id))
 
 
 def _answer(found: Consultation, names: Mapping[int | None, str]) -> OperationAnswer:

@@ -41,7 +41,7 @@ def build(
 ) -> Sequence[Route]:
     """Return all routes but those of lookups. `document`: the OpenAPI document."""
     desk, now_ms = parts.desk, parts.now_ms
-    access = MetricsAccess(settings.whereabouts, settings.metrics_token.get_secret_value())
+    access = MetricsAccess(settings.proxies, settings.metrics_token.get_secret_value())
     return [
         *routes_of(ReceiptRoutes(desk, blobs, parts.forget_callbacks)),
         *routes_of(AccountRoutes(desk, now_ms)),

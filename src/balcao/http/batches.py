@@ -23,7 +23,7 @@ from balcao.batches.tables.contract import BOUNDS, MEDIA_TYPES
 from balcao.core import errors, idempotency
 from balcao.core.access import Caller
 from balcao.core.batches import ROW_STATES, RowState
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.people import signed_by
 from balcao.core.problems import problem_of
 from balcao.http.contents import File, Json, RequestBody
@@ -44,7 +44,7 @@ from balcao.http.texts import TAG_BATCHES, TEXT, UUID_SCHEMA
 from balcao.http.write import REPLAYED, Headers, Pieces, help_header
 from balcao.lookup.source_status import QuotedSource
 from balcao.operations.envelope import error_fields
-from balcao.operations.parameters import Parameter, Parameters, read_marks, split
+from balcao.operations.parameters import Parameter, Parameters, read_tags, split
 from balcao.storage.batches import StoredBatch, StoredRow
 
 ADDRESS = "/lotes/v1"
@@ -64,9 +64,9 @@ _FREE = (b"x-creditos-cobrados", b"0")
 class ConfirmBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The quote that is confirmed, and the ceiling."""
 
-    digest: Annotated[str, said("O `digest` da cotação.")]
+    digest: Annotated[str, doc("O `digest` da cotação.")]
     teto_creditos: Annotated[
-        int, said("O máximo que o lote pode gastar: nem um crédito a mais.", minimum=0)
+        int, doc("O máximo que o lote pode gastar: nem um crédito a mais.", minimum=0)
     ]
 
 
@@ -74,7 +74,7 @@ class ConfirmBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A higher ceiling, if it changes."""
 
-    teto_creditos: Annotated[int | None, said("O novo teto; não pode ser menor.", minimum=0)] = None
+    teto_creditos: Annotated[int | None, doc("O novo teto; não pode ser menor.", minimum=0)] = None
 
 
 class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,17 +85,17 @@ class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RepeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows to repeat: those that failed; no others can be."""
 
-    somente: Annotated[str, said("Só as falhas se repetem.", enum=["falhas"])] = "falhas"
+    somente: Annotated[str, doc("Só as falhas se repetem.", enum=["falhas"])] = "falhas"
 
 
-_Cursor: TypeAlias = Annotated[str | None, said("Para a página seguinte; nulo: a última.")]
+_Cursor: TypeAlias = Annotated[str | None, doc("Para a página seguinte; nulo: a última.")]
 
 
 @described("RespostaLotes", "Uma página de lotes.")
 class BatchesAnswer(msgspec.Struct, frozen=True):
     """A page of batches."""
 
-    itens: Annotated[Sequence[BatchAnswer], said("Os itens.")]
+    itens: Annotated[Sequence[BatchAnswer], doc("Os itens.")]
     cursor: _Cursor
 
 
@@ -103,7 +103,7 @@ class BatchesAnswer(msgspec.Struct, frozen=True):
 class RowsAnswer(msgspec.Struct, frozen=True):
     """A page of rows."""
 
-    itens: Annotated[Sequence[RowAnswer], said("Os itens.")]
+    itens: Annotated[Sequence[RowAnswer], doc("Os itens.")]
     cursor: _Cursor
 
 
@@ -168,8 +168,8 @@ _CREATION_PROBLEMS = (
     errors.InvalidIdempotencyKey,
     errors.IdempotencyKeyReused,
     errors.RepeatedParameter,
-    errors.UnreadFilesCrowded,
-    errors.OpenBatchesCrowded,
+    errors.TooManyUnreadFiles,
+    errors.TooManyOpenBatches,
     errors.FileSpaceUsed,
     errors.NoFileSpace,
 )
@@ -225,7 +225,7 @@ class BatchRoutes:
         before = id_cursor(parameters.text("cursor")) or "~"
         caller = _caller(request)
         found = await self.batches.page(
-            caller.account_id, limit + 1, before=before, operations=caller.operations_seen
+            caller.account_id, limit + 1, before=before, operations=caller.visible_operations
         )
         shown = found[:limit]
         items = [batch_answer(await self.batches.info(each)) for each in shown]
@@ -272,7 +272,7 @@ class BatchRoutes:
             errors.UnsupportedMediaType,
             errors.OperationNotAllowed,
             errors.CertificatesNotEnabled,
-            errors.MarkWithCpf,
+            errors.TagWithCpf,
             errors.StorageFailed,
             errors.CommitUncertain,
         ),
@@ -287,7 +287,7 @@ class BatchRoutes:
             if names.count(name) > 1:
                 raise errors.RepeatedParameter(f"O parâmetro {name} foi informado mais de uma vez.")
         query = dict(parameters)
-        marks = read_marks(request.headers)
+        tags = read_tags(request.headers)
         batch = await self.batches.receive(
             Upload(
                 caller,
@@ -301,7 +301,7 @@ class BatchRoutes:
                 pieces,
                 key,
                 query.get("nome", "").strip(),
-                marks.client,
+                tags.client,
                 {
                     name.removeprefix(_COLUMN): value.strip() or None
                     for name, value in query.items()
@@ -328,7 +328,7 @@ class BatchRoutes:
             " que ele custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma"
             " que administra."
         ),
-        problems=(*_BATCH_PROBLEMS, errors.NotAdministering, errors.BatchStateRefused),
+        problems=(*_BATCH_PROBLEMS, errors.AdminKeyRequired, errors.BatchStateRefused),
     )
     async def delete(self, request: Request) -> Answer:
         caller, number = await self._enter(request)
@@ -341,7 +341,7 @@ class BatchRoutes:
         id="confirmar_lote",
         summary="Um lote confirmado",
         takes=RequestBody([Json(ConfirmBody("5f0c9a", 54))]),
-        problems=(*_COMMAND_PROBLEMS, errors.QuoteChanged, errors.NotAdministering),
+        problems=(*_COMMAND_PROBLEMS, errors.QuoteChanged, errors.AdminKeyRequired),
     )
     async def confirm(self, request: Request) -> Answer:
         caller, number = await self._enter(request)
@@ -388,7 +388,7 @@ class BatchRoutes:
         id="retomar_lote",
         summary="Um lote retomado",
         takes=RequestBody([Json(ResumeBody(80))], required=False),
-        problems=(*_COMMAND_PROBLEMS, errors.NotAdministering),
+        problems=(*_COMMAND_PROBLEMS, errors.AdminKeyRequired),
     )
     async def resume(self, request: Request) -> Answer:
         """Resume a batch, with a higher ceiling if one is sent."""
@@ -490,7 +490,7 @@ class BatchRoutes:
         Raises `BatchNotFound`, and `OperationNotAllowed` for keys that do not serve its operation.
         """
         caller, number = _caller(request), _number(request.rest)
-        seen = caller.operations_seen
+        seen = caller.visible_operations
         if seen is not None and (await self._batch(caller, number)).operation not in seen:
             raise errors.OperationNotAllowed
         return caller, number
@@ -502,11 +502,11 @@ class BatchRoutes:
         """Refuse spending and erasing to keys that did not send the file (contract 13.2).
 
         The rows are charged to that key and its budgets, and its account paid for the results.
-        Raises `NotAdministering`.
+        Raises `AdminKeyRequired`.
         """
         batch = await self._batch(caller, number)
         if batch.key_id != caller.key_id and not caller.administers:
-            raise errors.NotAdministering
+            raise errors.AdminKeyRequired
 
     async def _with_data(self, caller: Caller, number: str) -> StoredBatch:
         batch = await self._batch(caller, number)

@@ -22,13 +22,13 @@ from balcao.core.budgets import (
     BudgetUse,
     OwnerKind,
     PeriodKind,
-    checked,
-    instant,
+    default_name,
+    iso_instant,
+    owner_fields,
     period_of,
-    usual_name,
-    whose,
+    validated,
 )
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.people import signed_by
 from balcao.http.account import PREFIX
 from balcao.http.contents import Json, RequestBody
@@ -38,19 +38,19 @@ from balcao.http.read import Request
 from balcao.http.routes import Answer, Route
 from balcao.http.texts import COUNT, TAG_BUDGETS, UUID_SCHEMA, WHEN
 from balcao.lookup.context import Parts
-from balcao.operations.parameters import Parameter, read_marks
+from balcao.operations.parameters import Parameter, read_tags
 from balcao.storage.desk.budgets import BudgetNow
 
 _ADDRESS = f"{PREFIX}orcamentos"
 
 
-_NAME = said("Para reconhecê-lo.", minLength=1, maxLength=NAME_CHARACTERS_MAX)
-_CREDITS_MAX = said("Teto em créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX)
-_CALLS_MAX = said(
+_NAME = doc("Para reconhecê-lo.", minLength=1, maxLength=NAME_CHARACTERS_MAX)
+_CREDITS_MAX = doc("Teto em créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX)
+_CALLS_MAX = doc(
     "Teto em consultas que custam créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX
 )
-_OPERATIONS = said("As operações que contam, como no endereço; nulo: todas.")
-_WARN_PERCENT = said(
+_OPERATIONS = doc("As operações que contam, como no endereço; nulo: todas.")
+_WARN_PERCENT = doc(
     f"Em que parte do teto há um aviso; padrão: {WARN_PERCENT}.", minimum=1, maximum=100
 )
 
@@ -59,18 +59,16 @@ _WARN_PERCENT = said(
 class BudgetOwner(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The owner of a budget: a key by its number, a client by its mark."""
 
-    tipo: Annotated[
-        OwnerKind, said("O que tem o orçamento; criam-se os de `chave` e de `cliente`.")
-    ]
+    tipo: Annotated[OwnerKind, doc("O que tem o orçamento; criam-se os de `chave` e de `cliente`.")]
     id: Annotated[
-        str | int | None, said("O número da chave, do lote ou da carteira.", type="string")
+        str | int | None, doc("O número da chave, do lote ou da carteira.", type="string")
     ] = None
-    valor: Annotated[str | None, said("O cliente, como em `X-Cliente`.", type="string")] = None
+    valor: Annotated[str | None, doc("O cliente, como em `X-Cliente`.", type="string")] = None
 
 
-_Owner: TypeAlias = Annotated[BudgetOwner, said("De quem é.")]
+_Owner: TypeAlias = Annotated[BudgetOwner, doc("De quem é.")]
 _Period: TypeAlias = Annotated[
-    PeriodKind, said("Quando recomeça, em Brasília: nunca, todo dia ou todo mês.")
+    PeriodKind, doc("Quando recomeça, em Brasília: nunca, todo dia ou todo mês.")
 ]
 
 
@@ -104,7 +102,7 @@ class ChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BudgetAnswer(msgspec.Struct, frozen=True):
     """A budget and its use in the current period."""
 
-    id: Annotated[str, said("Identificador do orçamento.", format="uuid")]
+    id: Annotated[str, doc("Identificador do orçamento.", format="uuid")]
     de: _Owner
     periodo: _Period
     nome: Annotated[str, _NAME]
@@ -112,11 +110,11 @@ class BudgetAnswer(msgspec.Struct, frozen=True):
     teto_consultas: Annotated[int | None, _CALLS_MAX]
     operacoes: Annotated[Sequence[str] | None, _OPERATIONS]
     aviso_percentual: Annotated[int, _WARN_PERCENT]
-    usado_creditos: Annotated[int, said("Gastos no período.", **COUNT)]
-    reservado_creditos: Annotated[int, said("Reservados por consultas em andamento.", **COUNT)]
-    usadas_consultas: Annotated[int, said("Cobradas no período, e em andamento.", **COUNT)]
-    volta_em: Annotated[str | None, said("Quando o período recomeça; nulo: nunca.", **WHEN)]
-    criado_em: Annotated[str, said("Quando foi criado.", **WHEN)]
+    usado_creditos: Annotated[int, doc("Gastos no período.", **COUNT)]
+    reservado_creditos: Annotated[int, doc("Reservados por consultas em andamento.", **COUNT)]
+    usadas_consultas: Annotated[int, doc("Cobradas no período, e em andamento.", **COUNT)]
+    volta_em: Annotated[str | None, doc("Quando o período recomeça; nulo: nunca.", **WHEN)]
+    criado_em: Annotated[str, doc("Quando foi criado.", **WHEN)]
 
 
 @described("RespostaOrcamentos", "Uma página de orçamentos.")
@@ -124,9 +122,9 @@ class BudgetsAnswer(msgspec.Struct, frozen=True):
     """A page of budgets."""
 
     itens: Annotated[
-        Sequence[BudgetAnswer], said("Os orçamentos em vigor, os mais antigos primeiro.")
+        Sequence[BudgetAnswer], doc("Os orçamentos em vigor, os mais antigos primeiro.")
     ]
-    cursor: Annotated[str | None, said("Para a página seguinte; nulo: é a última.")]
+    cursor: Annotated[str | None, doc("Para a página seguinte; nulo: é a última.")]
 
 
 _EXAMPLE = BudgetAnswer(
@@ -151,13 +149,13 @@ _SEEN = (
     " período corrente."
 )
 _WRITING = (
-    errors.NotAdministering,
+    errors.AdminKeyRequired,
     errors.InvalidParameter,
     errors.InvalidBody,
     errors.UnsupportedMediaType,
     errors.StorageFailed,
     errors.CommitUncertain,
-    errors.MarkWithCpf,
+    errors.TagWithCpf,
 )
 _BudgetRoute = partial(Route, needs_key=True, tag=TAG_BUDGETS)
 
@@ -224,7 +222,7 @@ class BudgetRoutes:
             errors.InvalidIdempotencyKey,
             errors.IdempotencyKeyReused,
             errors.StillRunning,
-            errors.BudgetsCrowded,
+            errors.TooManyBudgets,
         ),
     )
     async def create(self, request: Request) -> Answer:
@@ -268,7 +266,7 @@ class BudgetRoutes:
         parameters=(_ID,),
         takes=RequestBody([Json(ChangeBody(teto_creditos=800))]),
         gives=[_ONE],
-        problems=(*_WRITING, errors.BudgetNotFound, errors.BudgetsCrowded),
+        problems=(*_WRITING, errors.BudgetNotFound, errors.TooManyBudgets),
     )
     async def change(self, request: Request) -> Answer:
         now, caller = self._find(request), _caller(request)
@@ -296,9 +294,9 @@ class BudgetRoutes:
         parameters=(_ID,),
         gives=[_ONE],
         problems=(
-            errors.NotAdministering,
+            errors.AdminKeyRequired,
             errors.BudgetNotFound,
-            errors.BudgetOfItsOwner,
+            errors.BudgetBoundToOwner,
             errors.StorageFailed,
             errors.CommitUncertain,
         ),
@@ -308,7 +306,7 @@ class BudgetRoutes:
         now, caller = self._find(request), _caller(request)
         _require_administering(caller)
         if now.budget.owner_kind in MADE_WITH_OWNER:
-            raise errors.BudgetOfItsOwner
+            raise errors.BudgetBoundToOwner
         last = await self.parts.desk.budgets.end(
             caller.account_id, now.budget.number, signed_by(caller), self.parts.now_ms()
         )
@@ -324,12 +322,12 @@ class BudgetRoutes:
 
     def _read(self, caller: Caller, body: NewBudgetBody, now_ms: int) -> Budget:
         kind, owner = _owner(body.de)
-        return checked(
+        return validated(
             Budget(
                 budget_id=0,
                 account_id=caller.account_id,
                 number=self.new_id(),
-                name=body.nome.strip() or usual_name(kind, owner),
+                name=body.nome.strip() or default_name(kind, owner),
                 owner_kind=kind,
                 owner=owner,
                 period=body.periodo,
@@ -353,7 +351,7 @@ class BudgetRoutes:
         changes: dict[str, Any] = {
             name: value for name, value in sent.items() if value is not msgspec.UNSET
         }
-        return checked(msgspec.structs.replace(before, **changes), self._paths())
+        return validated(msgspec.structs.replace(before, **changes), self._paths())
 
     def _paths(self) -> Sequence[str]:
         return [operation.path for operation in self.parts.operations.values()]
@@ -364,7 +362,7 @@ def answer_of(now: BudgetNow) -> BudgetAnswer:
     budget, use = now.budget, now.use
     return BudgetAnswer(
         id=budget.number,
-        de=msgspec.convert(whose(budget.owner_kind, budget.owner), BudgetOwner),
+        de=msgspec.convert(owner_fields(budget.owner_kind, budget.owner), BudgetOwner),
         periodo=budget.period,
         nome=budget.name,
         teto_creditos=budget.credits_max,
@@ -374,8 +372,8 @@ def answer_of(now: BudgetNow) -> BudgetAnswer:
         usado_creditos=use.spent_credits,
         reservado_creditos=use.held_credits,
         usadas_consultas=use.calls,
-        volta_em=instant(now.back_ms),
-        criado_em=instant(budget.created_ms) or "",
+        volta_em=iso_instant(now.next_period_ms),
+        criado_em=iso_instant(budget.created_ms) or "",
     )
 
 
@@ -391,7 +389,7 @@ def _may_see(caller: Caller, budget: Budget) -> bool:
 
 def _require_administering(caller: Caller) -> None:
     if not caller.administers:
-        raise errors.NotAdministering
+        raise errors.AdminKeyRequired
 
 
 def _owner(sent: BudgetOwner) -> tuple[OwnerKind, str]:
@@ -400,7 +398,7 @@ def _owner(sent: BudgetOwner) -> tuple[OwnerKind, str]:
         case BudgetOwner(tipo="chave", id=str() | int() as number, valor=None):
             return "chave", str(number)
         case BudgetOwner(tipo="cliente", id=None, valor=str(value)):
-            client = read_marks({b"x-cliente": value.encode()}).client
+            client = read_tags({b"x-cliente": value.encode()}).client
             if client is not None:
                 return "cliente", client
             raise errors.InvalidParameter("de.valor: o cliente, como em X-Cliente.")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.errors import InvalidStrategy, OptInNotEnabled
-from balcao.core.faces import FACE_TITLES
 from balcao.http.compat.route import CompatRoute, ReadDetail, api_paths
 from balcao.http.routes import IDEMPOTENCY_KEY, Route
 from balcao.http.texts import TAG_FACES
@@ -33,7 +33,7 @@ def compat_routes(company: Operation, read: ReadDetail) -> Iterable[Route]:
     )
     others.append(IDEMPOTENCY_KEY)
     for api, address in api_paths():
-        title = FACE_TITLES[api.name]
+        title = COMPAT_API_TITLES[api.name]
         route = Route(
             f"{address}{{cnpj}}",
             f"compat-{api.name}",

@@ -11,7 +11,7 @@ from typing import TypeVar
 from balcao.core import idempotency
 from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import InvalidIdempotencyKey, RepeatedParameter, StillRunning
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Finish
 from balcao.http.read import Request
 from balcao.http.routes import Answer
@@ -62,7 +62,7 @@ class Creation:
         def keep(made: T) -> Finish:
             status, _, body = answer(made)
             assert isinstance(body, bytes), "the answer about a new object is short"
-            recorded = Recorded(request.request_id, status, request.numbered(body))
+            recorded = RecordedAnswer(request.request_id, status, request.numbered(body))
             at_ms = self.parts.now_ms()
             expires_ms = at_ms + self.parts.idempotency_hours * HOUR_MS
             digest = idempotency.digest(key)

@@ -17,7 +17,7 @@ import structlog
 from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import BalcaoError, CallerError
-from balcao.core.ledger import NO_MARKS, Change, Marks, Refusal
+from balcao.core.ledger import NO_TAGS, Change, Refusal, RequestTags
 from balcao.core.memo import Doorkeeper, Memo
 from balcao.core.outcomes import Reply, reply_of
 from balcao.core.questions import Question, Strategy
@@ -35,7 +35,7 @@ from balcao.lookup.context import LookupContext, context_of
 from balcao.observability.metrics import RequestCount
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
+from balcao.operations.parameters import CREDITS_MAX, TAG_HEADERS, Parameters, read_tags
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
@@ -62,7 +62,7 @@ _NOT_PLAIN = frozenset(
         b"x-creditos-maximos",
     }
 )
-_ALONE = frozenset({b"x-api-key"}) | MARK_HEADERS
+_ALONE = frozenset({b"x-api-key"}) | TAG_HEADERS
 
 # Heads are about 500 bytes and hold a key, lines about 100 and a CNPJ. Both are forgotten when
 # they were not sent for one to two minutes.
@@ -78,7 +78,7 @@ class KnownHead(msgspec.Struct, frozen=True, gc=False):
     key: bytes  # as sent
     gzip: bool
     keep_alive: bool
-    marks: Marks = NO_MARKS
+    tags: RequestTags = NO_TAGS
 
 
 class ParsedLine(msgspec.Struct, frozen=True, gc=False):
@@ -143,11 +143,11 @@ class LookupFastPath:
         if not _ALONE.isdisjoint(request.repeated):
             return None
         try:
-            marks = read_marks(named)
+            tags = read_tags(named)
         except BalcaoError:
             return None
-        known = KnownHead(key, request.accepts_gzip, head.keep_alive, marks)
-        if marks is not NO_MARKS:  # they may differ each time, and would displace other heads
+        known = KnownHead(key, request.accepts_gzip, head.keep_alive, tags)
+        if tags is not NO_TAGS:  # they may differ each time, and would displace other heads
             return known
         self.heads.put(lines, known)
         return known
@@ -196,9 +196,9 @@ class LookupFastPath:
         now_ms = self.front.parts.now_ms()
         if abs(now_ms - self._turned_ms) > _REMEMBERED_MS:
             self._turned_ms = now_ms
-            self.heads.turn()
-            self._lines.turn()
-            self._patterns.turn()
+            self.heads.rotate()
+            self._lines.rotate()
+            self._patterns.rotate()
 
     def _parse_line(self, line: bytes) -> ParsedLine | None:
         """Parse a request line, by a known pattern where there is one."""
@@ -221,7 +221,7 @@ class LookupFastPath:
         return asked
 
     def _remember(self, line: bytes, asked: ParsedLine) -> None:
-        if self._doorkeeper.knows(line):
+        if self._doorkeeper.seen_before(line):
             self._lines.put(line, asked)
 
     def _parse_new_line(self, line: bytes, pattern: tuple[bytes, bytes]) -> ParsedLine | None:
@@ -259,15 +259,15 @@ class LookupFastPath:
 
         Raises what refuses the lookup.
         """
-        front, operation, question, marks = self.front, asked.operation, asked.question, head.marks
-        if caller.door is not None:
-            if caller.door.networks:
+        front, operation, question, tags = self.front, asked.operation, asked.question, head.tags
+        if caller.restrictions is not None:
+            if caller.restrictions.networks:
                 return None
-            require_client(caller, marks.client)
+            require_client(caller, tags.client)
         check_access(operation, caller)
-        operation.permit(question, caller)
+        operation.check_question(question, caller)
         number = front.new_id(now_ms)
-        return context_of(question, caller, number, None, front.parts, now_ms, marks=marks)
+        return context_of(question, caller, number, None, front.parts, now_ms, tags=tags)
 
     # The answers
 
@@ -365,7 +365,7 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
                 self.verdicts,
                 context.at_ms,
                 more,
-                marks=head.marks,
+                tags=head.tags,
                 gzipped=head.gzip,
             )
             connection.finish(text, keep_alive=keep_alive)

@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 import structlog
 
-from balcao.core.access import Caller, KeyDoor
-from balcao.core.addresses import Whereabouts, of_peer
+from balcao.core.access import Caller, KeyRestrictions
+from balcao.core.addresses import TrustedProxies, peer_address
 from balcao.core.errors import (
     AddressNotAllowed,
     BalcaoError,
@@ -40,10 +40,10 @@ from balcao.http.write import (
     compat_answer,
     limit_headers,
     lookup_headers,
-    mark_headers,
     preflight,
     send_pieces,
     send_whole,
+    tag_headers,
 )
 from balcao.lookup.admit import check_access
 from balcao.lookup.context import Parts
@@ -52,7 +52,7 @@ from balcao.observability.metrics import Metrics
 from balcao.observability.requests import RequestEvent, RequestLog
 from balcao.operations import envelope
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import read_marks
+from balcao.operations.parameters import read_tags
 
 log = structlog.get_logger()
 
@@ -88,7 +88,7 @@ class Front:
     start: Callable[[], Awaitable[None]]
     stop: Callable[[], Awaitable[None]]
     web: ASGIApp | None = None  # the web application
-    whereabouts: Whereabouts = field(default_factory=Whereabouts)
+    proxies: TrustedProxies = field(default_factory=TrustedProxies)
     routes: Routes = field(init=False)
 
     def __post_init__(self) -> None:
@@ -222,7 +222,7 @@ class Front:
             sent.idempotency_key,
             self.parts,
             credits_max=sent.credits_max,
-            marks=sent.marks,
+            tags=sent.tags,
         )
 
     async def _recognised(self, request: Request, context: "RequestContext") -> Caller:
@@ -232,34 +232,40 @@ class Front:
         """
         now = self.parts.now_ms()
         caller = await self.authenticator.recognise(_key_in(request, context), now)
-        if context.path_key is not None and (caller.door is None or caller.door.face is None):
+        if context.path_key is not None and (
+            caller.restrictions is None or caller.restrictions.compat_api is None
+        ):
             raise KeyRefused  # paths are not secret: no key that may do more is accepted there
         context.caller = caller
-        if caller.door is not None and (caller.door.networks or caller.door.face):
-            self._admit(caller.door, context.scope)
+        if caller.restrictions is not None and (
+            caller.restrictions.networks or caller.restrictions.compat_api
+        ):
+            self._admit(caller.restrictions, context.scope)
         context.verdicts = await self.authenticator.count(caller, now)
         if (limited := must_wait(context.verdicts)) is not None:
             raise limited
         return caller
 
-    def _admit(self, door: KeyDoor, scope: Scope) -> None:
+    def _admit(self, restrictions: KeyRestrictions, scope: Scope) -> None:
         """Raise `AddressNotAllowed` if the key may not be used there (contract 11.3)."""
         client = scope.get("client")
         forwarded = [
             value.decode("latin-1") for name, value in scope["headers"] if name == _FORWARDED
         ]
-        address = self.whereabouts.address_of(client[0] if client else "", forwarded)
-        if door.admits(address):
+        address = self.proxies.client_address(client[0] if client else "", forwarded)
+        if restrictions.allows_address(address):
             return
         with contextlib.suppress(ValueError):  # a proxy may report an invalid address
-            raise AddressNotAllowed(str(of_peer(address)))
+            raise AddressNotAllowed(str(peer_address(address)))
         raise AddressNotAllowed
 
     async def _charged(self, request: Request, context: "RequestContext") -> Reply:
         """Answer a route that is charged and not a lookup."""
         assert context.route is not None
         caller = await self._recognised(request, context)
-        if caller.door is not None and not caller.door.serves(context.route.name):
+        if caller.restrictions is not None and not caller.restrictions.allows_operation(
+            context.route.name
+        ):
             raise OperationNotAllowed
         reply: Reply = await context.route.handler(
             msgspec.structs.replace(request, caller=caller, request_id=context.request_id)
@@ -283,7 +289,11 @@ class Front:
             raise MethodNotAllowed
         context.level = route.level
         caller = await self._recognised(request, context) if route.needs_key else None
-        if caller is not None and caller.door is not None and caller.door.face is not None:
+        if (
+            caller is not None
+            and caller.restrictions is not None
+            and caller.restrictions.compat_api is not None
+        ):
             raise OperationNotAllowed  # only lookups of its compatible API
         body, pieces = b"", None
         if route.body is not None and route.reads_body(request.method):
@@ -402,7 +412,7 @@ def _key_in(request: Request, context: RequestContext) -> bytes | None:
 def _echo(request: Request) -> Headers:
     """Return the headers that repeat the request's marks; none if they are invalid."""
     try:
-        return mark_headers(read_marks(request.headers))
+        return tag_headers(read_tags(request.headers))
     except InvalidInput:
         return []
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from balcao.core.addresses import Whereabouts, is_local, is_loopback
+from balcao.core.addresses import TrustedProxies, is_local, is_loopback
 from balcao.core.clock import ClockState
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.errors import ClockOff, RouteNotFound, StorageFailed
 from balcao.core.questions import Mode
 from balcao.http.contents import Json, Text
@@ -43,24 +43,24 @@ _encode = msgspec.json.Encoder().encode
 class AliveAnswer(msgspec.Struct, frozen=True):
     """The answer of `/livez`."""
 
-    status: Annotated[Literal["ok"], said("Sempre `ok`.")]
+    status: Annotated[Literal["ok"], doc("Sempre `ok`.")]
 
 
 @described("Prontidao", "O serviço pode receber requisições.")
 class ReadyAnswer(msgspec.Struct, frozen=True):
     """The answer of `/readyz`."""
 
-    status: Annotated[Literal["ok"], said("Sempre `ok`.")]
-    writes: Annotated[bool, said("Sempre `true`: o banco de dados aceita gravações.")] = (
+    status: Annotated[Literal["ok"], doc("Sempre `ok`.")]
+    writes: Annotated[bool, doc("Sempre `true`: o banco de dados aceita gravações.")] = (
         msgspec.field(name="gravação")
     )
     clock: Annotated[
         str,
-        said("`certo`, ou o que há com ele; a hora em que se confia não muda com um salto."),
+        doc("`certo`, ou o que há com ele; a hora em que se confia não muda com um salto."),
     ] = msgspec.field(name="relógio")
     dados_abertos: Annotated[
         Mapping[str, Annotated[str | None, msgspec.Meta(extra_json_schema={"format": "date"})]],
-        said("Dia de extração da cópia do cadastro, por modo."),
+        doc("Dia de extração da cópia do cadastro, por modo."),
     ]
 
 
@@ -73,7 +73,7 @@ class MetricsAccess:
     for private networks.
     """
 
-    whereabouts: Whereabouts = field(default_factory=Whereabouts)
+    proxies: TrustedProxies = field(default_factory=TrustedProxies)
     token: str = ""
 
     def admits(self, request: Request) -> bool:
@@ -90,7 +90,7 @@ class MetricsAccess:
             forwarded = request.headers.get(b"x-forwarded-for", b"").decode("latin-1")
             if b"x-forwarded-for" in request.repeated:
                 return False
-            client = self.whereabouts.address_of(client, [forwarded] if forwarded else [])
+            client = self.proxies.client_address(client, [forwarded] if forwarded else [])
             if client == request.client:  # the proxy is not one of `trusted_proxies`
                 return False
         if is_loopback(client) or (client and client == request.server):
@@ -199,9 +199,9 @@ def _of_clock(seen: ClockState) -> str:
             f"saltou {_seconds(seen.jump_ms)}; vale a hora de antes, até que o salto seja desfeito"
             " ou dure uma hora"
         )
-    if seen.books_ahead_ms:
+    if seen.ledger_ahead_ms:
         return (
-            f"no início estava {_seconds(-seen.books_ahead_ms)} em relação ao último lançamento;"
+            f"no início estava {_seconds(-seen.ledger_ahead_ms)} em relação ao último lançamento;"
             " nada vence em definitivo antes de uma hora"
         )
     return CLOCK_RIGHT

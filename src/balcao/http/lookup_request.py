@@ -5,14 +5,14 @@ import msgspec
 from balcao.core.access import Caller
 from balcao.core.errors import InvalidIdempotencyKey, RepeatedParameter
 from balcao.core.idempotency import is_valid_key
-from balcao.core.ledger import NO_MARKS, Marks
+from balcao.core.ledger import NO_TAGS, RequestTags
 from balcao.core.questions import Question
 from balcao.http.read import Request
 from balcao.lookup.admit import admit_question, check_access, require_client
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import CREDITS_MAX, MARK_HEADERS, Parameters, read_marks
+from balcao.operations.parameters import CREDITS_MAX, TAG_HEADERS, Parameters, read_tags
 
-_HEADERS = frozenset({b"cache", b"idempotency-key", b"x-creditos-maximos"}) | MARK_HEADERS
+_HEADERS = frozenset({b"cache", b"idempotency-key", b"x-creditos-maximos"}) | TAG_HEADERS
 
 
 class LookupRequest(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class LookupRequest(msgspec.Struct, frozen=True):
     question: Question
     idempotency_key: str | None
     credits_max: int | None  # the most that it may cost
-    marks: Marks
+    tags: RequestTags
 
 
 def read_lookup(
@@ -43,18 +43,18 @@ def read_lookup(
         if name in _HEADERS:
             raise RepeatedParameter(f"O cabeçalho {name.decode()} foi enviado mais de uma vez.")
     parameters = Parameters(request.query, request.headers, operation.names)
-    key, credits_max, marks = parameters.header(b"idempotency-key"), None, NO_MARKS
+    key, credits_max, tags = parameters.header(b"idempotency-key"), None, NO_TAGS
 
     def check_input() -> None:
-        nonlocal credits_max, marks
+        nonlocal credits_max, tags
         credits_max = CREDITS_MAX.read(parameters)
-        marks = read_marks(request.headers)
+        tags = read_tags(request.headers)
         if not quoted:
-            require_client(caller, marks.client)
+            require_client(caller, tags.client)
         if key is not None and not is_valid_key(key):
             raise InvalidIdempotencyKey
 
     question = admit_question(
         operation, caller, document, parameters, compat_api=compat_api, check_input=check_input
     )
-    return LookupRequest(question, key, credits_max, marks)
+    return LookupRequest(question, key, credits_max, tags)

@@ -13,11 +13,11 @@ import msgspec
 
 from balcao.core import errors
 from balcao.core.access import Account, Caller
-from balcao.core.budgets import instant, over, owners_of
+from balcao.core.budgets import excess, iso_instant, owners_of
 from balcao.core.calendar import civil_month, from_ms, next_month_ms
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.freshness import DAY_MS
-from balcao.core.ledger import Marks, available_credits, spent_credits
+from balcao.core.ledger import RequestTags, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
 from balcao.http.contents import Json
@@ -63,16 +63,16 @@ class QuotedCeiling(msgspec.Struct, frozen=True):
 
     de: Annotated[
         str,
-        said(
+        doc(
             "De quem é: `conta`, o teto mensal do pós-pago; `chave`, `cliente`, `lote` ou"
             " `carteira`, um orçamento."
         ),
     ]
-    teto: Annotated[int, said("O teto.")]
-    usado: Annotated[int, said("Gastos no período.")]
-    reservado: Annotated[int, said("Reservados por consultas em andamento.")]
-    resta: Annotated[int, said("O que ainda cabe.")]
-    volta_em: Annotated[str | None, said("Quando o período recomeça.", format="date-time")]
+    teto: Annotated[int, doc("O teto.")]
+    usado: Annotated[int, doc("Gastos no período.")]
+    reservado: Annotated[int, doc("Reservados por consultas em andamento.")]
+    resta: Annotated[int, doc("O que ainda cabe.")]
+    volta_em: Annotated[str | None, doc("Quando o período recomeça.", format="date-time")]
 
 
 @described("RespostaCotacao", "O que a consulta custaria agora.")
@@ -82,37 +82,37 @@ class QuoteAnswer(msgspec.Struct, frozen=True):
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    operacao: Annotated[str, said("Operação, como no endereço.")]
-    creditos_min: Annotated[int, said("O mínimo que custaria.", minimum=0)]
-    creditos_max: Annotated[int, said("O máximo que custaria.", minimum=0)]
-    exato: Annotated[bool, said("`true`: o mínimo e o máximo são um só.")]
+    operacao: Annotated[str, doc("Operação, como no endereço.")]
+    creditos_min: Annotated[int, doc("O mínimo que custaria.", minimum=0)]
+    creditos_max: Annotated[int, doc("O máximo que custaria.", minimum=0)]
+    exato: Annotated[bool, doc("`true`: o mínimo e o máximo são um só.")]
     caminho: Annotated[
         Literal["proprio", "cache", "fonte", "misto"],
-        said("De onde viria a resposta: da cópia própria, do cache, da fonte ou de mais de um."),
+        doc("De onde viria a resposta: da cópia própria, do cache, da fonte ou de mais de um."),
     ]
     regra: Annotated[
         str | None,
-        said("A regra da tabela de preços, quando a resposta está à mão; senão nulo."),
+        doc("A regra da tabela de preços, quando a resposta está à mão; senão nulo."),
     ]
     idade_dias: Annotated[
-        int | None, said("Idade da resposta que está à mão, em dias inteiros; senão nulo.")
+        int | None, doc("Idade da resposta que está à mão, em dias inteiros; senão nulo.")
     ]
     valida_ate: Annotated[
-        str | None, said("Último dia da certidão que está à mão; senão nulo.", format="date")
+        str | None, doc("Último dia da certidão que está à mão; senão nulo.", format="date")
     ]
     fontes: Annotated[
-        Sequence[QuotedSource], said("Quem pode ser consultado sobre isto, nesta ordem.")
+        Sequence[QuotedSource], doc("Quem pode ser consultado sobre isto, nesta ordem.")
     ]
     saldo_apos_maximo: Annotated[
         int | None,
-        said("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
+        doc("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
     ]
-    tetos: Annotated[Sequence[QuotedCeiling], said("Os tetos dos quais ela faria parte.")]
+    tetos: Annotated[Sequence[QuotedCeiling], doc("Os tetos dos quais ela faria parte.")]
     recusa: Annotated[
         str | None,
-        said("O código que a consulta receberia agora em vez de um resultado; senão nulo."),
+        doc("O código que a consulta receberia agora em vez de um resultado; senão nulo."),
     ]
-    cotado_em: Annotated[str, said("Quando isto valia.", format="date-time")]
+    cotado_em: Annotated[str, doc("Quando isto valia.", format="date-time")]
 
 
 _EXAMPLE = QuoteAnswer(
@@ -149,7 +149,7 @@ _REFUSED = (
     errors.InvalidCpf,
     errors.InvalidParameter,
     errors.RepeatedParameter,
-    errors.MarkWithCpf,
+    errors.TagWithCpf,
     errors.InvalidStrategy,
     errors.InvalidUf,
     errors.DocumentRequired,
@@ -216,7 +216,7 @@ class Quotes:
         now_ms = self.parts.now_ms()
         account = self.parts.desk.account(caller.account_id)
         available = available_credits(account, civil_month(now_ms))
-        owners = owners_of(caller.key_id, sent.marks.client, None)
+        owners = owners_of(caller.key_id, sent.tags.client, None)
         budgets = self.parts.desk.budgets.covering(
             caller.account_id, owners, operation.path, now_ms
         )
@@ -237,7 +237,7 @@ class Quotes:
             fontes=quoted_sources(lines, self.now(caller.mode, lines)),
             saldo_apos_maximo=None if available is None else available - quoted.greatest,
             tetos=[*_ceilings(account, now_ms), *filter(None, map(_of_budget, budgets))],
-            recusa=_unnamed(caller, sent.marks)
+            recusa=_unnamed(caller, sent.tags)
             or _refusal(quoted, sent.credits_max, available, budgets)
             or unserved,
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
@@ -256,7 +256,7 @@ def _of_budget(now: BudgetNow) -> QuotedCeiling | None:
         usado=use.spent_credits,
         reservado=use.held_credits,
         resta=max(0, left),
-        volta_em=instant(now.back_ms),
+        volta_em=iso_instant(now.next_period_ms),
     )
 
 
@@ -278,10 +278,10 @@ def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
     )
 
 
-def _unnamed(caller: Caller, marks: Marks) -> str | None:
+def _unnamed(caller: Caller, tags: RequestTags) -> str | None:
     """Return the code of a missing client, which a quote may leave out and a lookup may not."""
     try:
-        require_client(caller, marks.client)
+        require_client(caller, tags.client)
     except errors.ClientRequired as error:
         return problem_of(error).code
     return None
@@ -301,6 +301,6 @@ def _refusal(
     if available is not None and quoted.greatest > available:
         return problem_of(errors.InsufficientCredits(quoted.greatest, available)).code
     for now in budgets if quoted.greatest else ():  # what costs nothing counts against none
-        if (refused := over(now.budget, now.use, now.period, quoted.greatest)) is not None:
+        if (refused := excess(now.budget, now.use, now.period, quoted.greatest)) is not None:
             return problem_of(error_for(refused)).code
     return None

@@ -80,7 +80,7 @@ class ReceiptRoutes:
 
         Raises `OperationNotAllowed`.
         """
-        seen = request.caller.operations_seen if request.caller else None
+        seen = request.caller.visible_operations if request.caller else None
         if seen is not None and FederalCertificateLookup.path not in seen:
             raise OperationNotAllowed
         return 200, *await self.fetch(request.rest, {request.account_id})

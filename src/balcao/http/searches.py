@@ -16,8 +16,8 @@ from balcao.core import errors, idempotency
 from balcao.core.access import Caller
 from balcao.core.calendar import HOUR_MS, civil_day
 from balcao.core.company import Coded
-from balcao.core.described import described, said
-from balcao.core.idempotency import Recorded, is_valid_key
+from balcao.core.described import described, doc
+from balcao.core.idempotency import RecordedAnswer, is_valid_key
 from balcao.core.ledger import Change, Charge, Finish, KeyBound
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode
@@ -59,7 +59,7 @@ _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 # In both answers about companies (contract 14.4).
 _PeopleIncluded: TypeAlias = Annotated[
     bool,
-    said(
+    doc(
         "`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só"
         " `pessoas=true` inclui."
     ),
@@ -92,14 +92,14 @@ class CompaniesAnswer(msgspec.Struct, frozen=True):
     error: AlwaysFalse
     itens: Annotated[
         Sequence[CompanyFound],
-        said("Em ordem de CNPJ; com `q` sozinho, os mais relevantes primeiro."),
+        doc("Em ordem de CNPJ; com `q` sozinho, os mais relevantes primeiro."),
     ]
     parcial: Annotated[
-        bool, said("`true`: a página levaria tempo demais e veio curta; siga com `cursor`.")
+        bool, doc("`true`: a página levaria tempo demais e veio curta; siga com `cursor`.")
     ]
-    cursor: Annotated[str | None, said("Para a página seguinte; nulo na última.")]
-    competencia: Annotated[str, said("Mês dos dados, `AAAA-MM`.")]
-    data_base: Annotated[str, said("Dia dos dados.", format="date")]
+    cursor: Annotated[str | None, doc("Para a página seguinte; nulo na última.")]
+    competencia: Annotated[str, doc("Mês dos dados, `AAAA-MM`.")]
+    data_base: Annotated[str, doc("Dia dos dados.", format="date")]
     inclui_pessoas: _PeopleIncluded
 
 
@@ -110,8 +110,8 @@ class CountAnswer(msgspec.Struct, frozen=True):
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    total: Annotated[int, said("Quantos são; se não `exato`, ao menos estes.", minimum=0)]
-    exato: Annotated[bool, said("`false`: são mais do que se conta, ou mais do que se pôde ver.")]
+    total: Annotated[int, doc("Quantos são; se não `exato`, ao menos estes.", minimum=0)]
+    exato: Annotated[bool, doc("`false`: são mais do que se conta, ou mais do que se pôde ver.")]
     inclui_pessoas: _PeopleIncluded
 
 
@@ -122,10 +122,10 @@ class PartnersAnswer(msgspec.Struct, frozen=True):
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    itens: Annotated[Sequence[PartnerFound], said("No máximo 100, em ordem de CNPJ.")]
-    parcial: Annotated[bool, said("`true`: há, ou pode haver, mais do que isto.")]
-    competencia: Annotated[str, said("Mês dos dados, `AAAA-MM`.")]
-    data_base: Annotated[str, said("Dia dos dados.", format="date")]
+    itens: Annotated[Sequence[PartnerFound], doc("No máximo 100, em ordem de CNPJ.")]
+    parcial: Annotated[bool, doc("`true`: há, ou pode haver, mais do que isto.")]
+    competencia: Annotated[str, doc("Mês dos dados, `AAAA-MM`.")]
+    data_base: Annotated[str, doc("Dia dos dados.", format="date")]
 
 
 AnySearchAnswer: TypeAlias = CompaniesAnswer | CountAnswer | PartnersAnswer
@@ -391,7 +391,7 @@ class Searches:
                 )
             )
         if once is not None:
-            recorded = Recorded(request.request_id, 200, body, at_ms)
+            recorded = RecordedAnswer(request.request_id, 200, body, at_ms)
             changes += (once.finish(recorded, at_ms, self.idempotency_hours), *other_changes)
         if changes and (declined := await self.desk.commit(changes)) is not None:
             if once is not None and isinstance(declined, KeyBound):
@@ -484,7 +484,7 @@ class _Once(msgspec.Struct, frozen=True):
     key_digest: str
     fingerprint: str
 
-    def finish(self, recorded: Recorded, at_ms: int, hours: int) -> Finish:
+    def finish(self, recorded: RecordedAnswer, at_ms: int, hours: int) -> Finish:
         """Return the change that records the answer."""
         expires_ms = at_ms + hours * HOUR_MS
         return Finish(
@@ -506,5 +506,5 @@ def _allowed(filters: Filters, caller: Caller) -> Filters:
     A filter that selects only them is refused too: an empty answer would claim that there are none.
     """
     if filters.about_people and not sees_people(caller):
-        raise errors.PeopleNotEnabled(filters.asks_people_by)
+        raise errors.PeopleNotEnabled(filters.people_parameter)
     return filters

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from balcao.core.errors import CommitUncertain
-from balcao.core.ledger import NO_MARKS, Marks, Origin
+from balcao.core.ledger import NO_TAGS, Origin, RequestTags
 from balcao.core.outcomes import Reply
 from balcao.core.problems import PAGES
 from balcao.core.rate_limit import Limit, Verdict
@@ -104,7 +104,7 @@ def on_the_wire(
     now_ms: int,
     more: bytes,
     *,
-    marks: Marks,
+    tags: RequestTags,
     gzipped: bool,
 ) -> bytes:
     """Return a lookup's whole answer, with the headers of `lookup_headers` in their order.
@@ -124,7 +124,7 @@ def on_the_wire(
             _LINES_AFTER,
             limits,
             _outcome_lines(*_outcome(reply, now_ms)),
-            b"" if marks is NO_MARKS else header_lines(mark_headers(marks)),
+            b"" if tags is NO_TAGS else header_lines(tag_headers(tags)),
             packed,
             b"content-length: %d\r\n" % len(body),
             more,
@@ -187,9 +187,9 @@ def help_header(code: str) -> tuple[bytes, bytes]:
     return b"link", f'<{PAGES}{code}>; rel="help"'.encode()
 
 
-def mark_headers(marks: Marks) -> Headers:
+def tag_headers(tags: RequestTags) -> Headers:
     """Return the headers that repeat the caller's tags (contract 11.1)."""
-    both = ((b"x-cliente", marks.client), (b"x-referencia", marks.reference))
+    both = ((b"x-cliente", tags.client), (b"x-referencia", tags.reference))
     return [(name, mark.encode()) for name, mark in both if mark is not None]
 
 

@@ -27,7 +27,7 @@ def admit_question(
     question = operation.parse(document, parameters)
     if check_input is not None:
         check_input()
-    operation.permit(question, caller)
+    operation.check_question(question, caller)
     return question
 
 
@@ -36,9 +36,11 @@ def check_access(operation: Operation, caller: Caller, compat_api: str | None = 
 
     Raises `OperationNotAllowed` (contract 11.3), `CertificatesNotEnabled`.
     """
-    if caller.door is not None and not caller.door.serves(operation.path, compat_api):
+    if caller.restrictions is not None and not caller.restrictions.allows_operation(
+        operation.path, compat_api
+    ):
         raise OperationNotAllowed
-    operation.enter(caller)
+    operation.check_account(caller)
 
 
 def require_client(caller: Caller, client: str | None) -> None:
@@ -46,5 +48,5 @@ def require_client(caller: Caller, client: str | None) -> None:
 
     Raises `ClientRequired`.
     """
-    if caller.door is not None and caller.door.client_required and client is None:
+    if caller.restrictions is not None and caller.restrictions.client_required and client is None:
         raise ClientRequired

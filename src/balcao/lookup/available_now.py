@@ -11,18 +11,18 @@ import msgspec
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
-from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
-from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
+from balcao.core.freshness import CACHE_FIRST, Ask, CacheEntry, Serve
+from balcao.core.outcomes import Conclusion, Delivered, Outcome, ProvenAbsence
 from balcao.core.questions import Inquiry, Subject
 from balcao.lookup.context import LookupContext
-from balcao.operations.contract import Circumstances
+from balcao.operations.contract import AnswerContext
 from balcao.sources.contract import Absent, Found
 from balcao.sources.router import SourceRouter
 
 # Longer answers are left to `Front`, which sends them in pieces as the client reads them.
 AT_ONCE_BYTES_MAX = 16_000
 
-_NOTHING: Mapping[str, Kept] = {}
+_NOTHING: Mapping[str, CacheEntry] = {}
 
 
 class FinishedAnswer(msgspec.Struct, frozen=True, gc=False):
@@ -42,7 +42,7 @@ class AvailableOutcomes(msgspec.Struct, frozen=True, gc=False):
 
     outcomes: Sequence[Outcome]
     finished: "Sequence[FinishedAnswer]"  # to be passed to `FinishedUse.add`, if they are used
-    company: Mapping[str, Kept] | None  # its cache entry; None: no company is needed
+    company: Mapping[str, CacheEntry] | None  # its cache entry; None: no company is needed
 
     def conclude(self, context: LookupContext) -> Conclusion:
         """Return the answer and its price. Reads the company in our own copy if it is needed."""
@@ -86,7 +86,7 @@ def all_available_now(context: LookupContext) -> AvailableOutcomes | None:
     """
     question = context.question
     read = context.environment.cache.read_nowait
-    kept: Mapping[str, Kept] | None = _NOTHING
+    kept: Mapping[str, CacheEntry] | None = _NOTHING
     if question.strategy in CACHE_FIRST:
         kept = read(keys_of(context))
     if kept is None or question.home_unknown:
@@ -102,8 +102,8 @@ def all_available_now(context: LookupContext) -> AvailableOutcomes | None:
         size_bytes += len(outcome.body)
     if size_bytes > AT_ONCE_BYTES_MAX:
         return None
-    company: Mapping[str, Kept] | None = None
-    if context.operation.wants_company(question, outcomes) and isinstance(question.document, Cnpj):
+    company: Mapping[str, CacheEntry] | None = None
+    if context.operation.needs_company(question, outcomes) and isinstance(question.document, Cnpj):
         company = read([Inquiry("company", question.document).cache_key])
         if company is None:
             return None
@@ -111,7 +111,7 @@ def all_available_now(context: LookupContext) -> AvailableOutcomes | None:
 
 
 def outcome_available_now(
-    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, Kept]
+    context: LookupContext, inquiry: Inquiry, kept: Mapping[str, CacheEntry]
 ) -> Outcome | None:
     """Return an inquiry's outcome if no source is needed for it. `kept`: entries of the cache."""
     sources, recent = context.environment.sources, context.environment.recent
@@ -130,13 +130,13 @@ def outcome_available_now(
         delivered = Delivered(body, "online", answer.source, to_ms(answer.as_of))
         recent.put(inquiry.cache_key, edition, delivered)
         return delivered
-    return Nothing(answer.source) if isinstance(answer, Absent) else None
+    return ProvenAbsence(answer.source) if isinstance(answer, Absent) else None
 
 
 def _finished_answer(
     context: LookupContext,
     inquiry: Inquiry,
-    kept: Mapping[str, Kept],
+    kept: Mapping[str, CacheEntry],
     finished: list[FinishedAnswer],
 ) -> Delivered | None:
     """Return an encoded answer, from the cache or our own copy (then also added to `finished`)."""
@@ -163,15 +163,15 @@ def keys_of(context: LookupContext) -> Sequence[str]:
 
 
 def plan_of(
-    context: LookupContext, inquiry: Inquiry, kept: Kept | None, now_ms: int
+    context: LookupContext, inquiry: Inquiry, kept: CacheEntry | None, now_ms: int
 ) -> Serve | Ask:
     """Decide whether an inquiry's cache entry may be served."""
     if kept is None:
         return Ask(None)
-    return context.operation.plan(context.question, inquiry, kept, now_ms)
+    return context.operation.cache_decision(context.question, inquiry, kept, now_ms)
 
 
-def from_cache(kept: Kept) -> Delivered:
+def from_cache(kept: CacheEntry) -> Delivered:
     """Return a cache entry as an outcome."""
     return Delivered(kept.body, "cache", kept.source, kept.asked_ms)
 
@@ -185,6 +185,6 @@ def conclusion_of(
     context: LookupContext, outcomes: Sequence[Outcome], company: Company | None, now_ms: int
 ) -> Conclusion:
     """Return the answer and its price. `company`: None where it is not needed."""
-    numbering = context.parts.numbering
-    circumstances = Circumstances(now_ms, context.caller.account_id, numbering, company)
-    return context.operation.conclude(context.question, outcomes, circumstances)
+    receipt_numbers = context.parts.receipt_numbers
+    answer_context = AnswerContext(now_ms, context.caller.account_id, receipt_numbers, company)
+    return context.operation.conclude(context.question, outcomes, answer_context)

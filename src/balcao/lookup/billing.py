@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 from balcao.core import idempotency
-from balcao.core.budgets import OverBudget, OwnerKind, instant
+from balcao.core.budgets import OverBudget, OwnerKind, iso_instant
 from balcao.core.calendar import HOUR_MS
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cpf
@@ -27,20 +27,20 @@ from balcao.core.errors import (
     StillRunning,
     StorageFailed,
 )
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import (
     Bind,
     Change,
     Charge,
     Finish,
     Hold,
+    InsufficientFunds,
     KeepReceipt,
     KeyBound,
     Origin,
     Refusal,
     RowGone,
     Settle,
-    Short,
     Trace,
     Unbind,
 )
@@ -89,7 +89,7 @@ class Billing:
             credits=0,
             origin=None if recorded.fresh_ms is None else "cache",
             asked_ms=recorded.fresh_ms,
-            code=None if recorded.status == 200 else envelope.code_told(recorded.body),
+            code=None if recorded.status == 200 else envelope.error_code(recorded.body),
             retry_after_seconds=attempt.replay_wait_seconds(context.at_ms),
             replayed=True,
         )
@@ -239,8 +239,8 @@ class Billing:
         return caller.account_id, caller.key_id, context.request_id, context.operation.path
 
     def _marks(self) -> tuple[str | None, str | None, str | None]:
-        marks = self._context.marks
-        return marks.client, marks.reference, marks.batch_id
+        tags = self._context.tags
+        return tags.client, tags.reference, tags.batch_id
 
     def _settled(self, credits: int = 0, rule: str = ERROR, origin: Origin | None = None) -> Change:
         """Return the settlement of the hold; without credits it is released."""
@@ -252,7 +252,7 @@ class Billing:
         receipt, context = conclusion.receipt, self._context
         if receipt is None or self._desk.has_recorded(receipt.receipt_id):
             return ()
-        person, pepper = context.question.document, self._parts.numbering.pepper
+        person, pepper = context.question.document, self._parts.receipt_numbers.pepper
         return (
             KeepReceipt(
                 receipt.receipt_id,
@@ -298,7 +298,7 @@ class Billing:
         fresh_ms = reply.asked_ms if reply.origin == "cache" else context.at_ms
         if reply.origin is None:
             fresh_ms = None
-        recorded = Recorded(reply.request_id, reply.status, reply.body, fresh_ms)
+        recorded = RecordedAnswer(reply.request_id, reply.status, reply.body, fresh_ms)
         fingerprint, at_ms, expires_ms = self._binding()
         return (Finish(account_id, context.key_digest, fingerprint, recorded, at_ms, expires_ms),)
 
@@ -321,10 +321,10 @@ class Billing:
 def error_for(declined: Refusal) -> BalcaoError:
     """Return the error for a refused commit other than a bound key."""
     match declined:
-        case Short(needed, available):
+        case InsufficientFunds(needed, available):
             return InsufficientCredits(needed, available)
         case OverBudget(kind, ceiling, used, held, needed, back_ms):
-            return _CEILINGS[kind](ceiling, used, held, needed, instant(back_ms))
+            return _CEILINGS[kind](ceiling, used, held, needed, iso_instant(back_ms))
         case _:
             return StorageFailed(f"not kept: {type(declined).__name__}")
 

@@ -9,12 +9,12 @@ import msgspec
 
 from balcao.core import idempotency
 from balcao.core.access import Caller
-from balcao.core.data_subject import AnswerAbout, document_hash, forget_hashes
+from balcao.core.data_subject import AnswerAbout, clear_hashes, document_hash
 from balcao.core.documents import Cpf
-from balcao.core.ledger import NO_MARKS, Change, Marks
+from balcao.core.ledger import NO_TAGS, Change, RequestTags
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode, Question, Subject
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.received import ReceivedAnswers
 from balcao.lookup.recent import RecentAnswers
@@ -52,7 +52,9 @@ class Parts:
     deadline_ms: int  # of all sources together; then an execution settles
     admission: AdmissionControl
     operations: Mapping[Subject, Operation] = field(default_factory=lambda: OPERATIONS)
-    numbering: Numbering = field(default_factory=lambda: Numbering(b""))  # of receipts
+    receipt_numbers: ReceiptNumbers = field(
+        default_factory=lambda: ReceiptNumbers(b"")
+    )  # of receipts
     result_hours: int = 180 * 24  # how long answers to people are, who come back to look at them
     batch_certificate_ms: int = 0  # the `deadline_ms` of a batch's certificates
     release_retry_seconds: float = 5.0  # for holds that a full disk kept from being settled
@@ -68,11 +70,11 @@ class Parts:
     def forget(self) -> None:
         """Clear all memories of questions and answers, because a person was erased."""
         for operation in self.operations.values():
-            operation.forget()
+            operation.clear_memos()
         for forget in self.forget_callbacks:
             forget()
         self.received.forget()
-        forget_hashes()
+        clear_hashes()
 
 
 class CommitHooks(Protocol):
@@ -104,7 +106,7 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     credits_max: int | None = None  # the most it may cost
     hooks: CommitHooks | None = None
-    marks: Marks = NO_MARKS  # the caller's own words for it
+    tags: RequestTags = NO_TAGS  # the caller's own words for it
 
     @property
     def answer_about(self) -> AnswerAbout | None:
@@ -117,7 +119,7 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
             self.caller.account_id,
             self.operation.path,
             question.uf or inquiry.uf or "",
-            document_hash(self.parts.numbering.pepper, document.text),
+            document_hash(self.parts.receipt_numbers.pepper, document.text),
             inquiry.birth is not None,
         )
 
@@ -130,7 +132,7 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
 
     def at_home(self, uf: str) -> "LookupContext":
         """Return a copy whose question has the company's own UF (contract 2.3)."""
-        return msgspec.structs.replace(self, question=self.question.at_home(uf))
+        return msgspec.structs.replace(self, question=self.question.with_home_uf(uf))
 
 
 def context_of(  # noqa: PLR0917  # a request, and where it is answered
@@ -143,7 +145,7 @@ def context_of(  # noqa: PLR0917  # a request, and where it is answered
     *,
     credits_max: int | None = None,
     hooks: CommitHooks | None = None,
-    marks: Marks = NO_MARKS,
+    tags: RequestTags = NO_TAGS,
 ) -> LookupContext:
     """Return the context of a request that begins now."""
     return LookupContext(
@@ -157,5 +159,5 @@ def context_of(  # noqa: PLR0917  # a request, and where it is answered
         now_ms,
         credits_max,
         hooks,
-        marks,
+        tags,
     )

@@ -14,10 +14,10 @@ from balcao.core.access import Caller
 from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
-from balcao.core.errors import CallerError, NothingInCache, OriginRefused, SourceError, UfRequired
-from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
-from balcao.core.ledger import NO_MARKS, Marks
-from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Reply
+from balcao.core.errors import CallerError, NothingInCache, SourceError, SourceRefused, UfRequired
+from balcao.core.freshness import CACHE_FIRST, Ask, CacheEntry, Serve
+from balcao.core.ledger import NO_TAGS, RequestTags
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome, ProvenAbsence, Reply
 from balcao.core.questions import Inquiry, Question, Record, Strategy
 from balcao.core.registration import Registrations
 from balcao.lookup.available_now import (
@@ -50,7 +50,7 @@ async def look_up(
     *,
     credits_max: int | None = None,
     hooks: CommitHooks | None = None,
-    marks: Marks = NO_MARKS,
+    tags: RequestTags = NO_TAGS,
 ) -> Reply:
     """Answer one question and charge for it once, at most `credits_max`.
 
@@ -69,7 +69,7 @@ async def look_up(
         parts.now_ms(),
         credits_max=credits_max,
         hooks=hooks,
-        marks=marks,
+        tags=tags,
     )
     context = asked
     billing = Billing(context)
@@ -120,7 +120,7 @@ async def _ask_and_settle(context: LookupContext, available: Sequence[Outcome | 
             if context.question.home_unknown:
                 home = await resolve_home_uf(context, until)
             if isinstance(home, Absent):
-                outcomes: Sequence[Outcome] = [Nothing(home.source)]
+                outcomes: Sequence[Outcome] = [ProvenAbsence(home.source)]
             else:
                 context = context if home is None else context.at_home(home)
                 outcomes = await ask_for_the_rest(context, available, joining, until)
@@ -180,7 +180,7 @@ async def _available_outcomes(context: LookupContext) -> Sequence[Outcome | None
     """Return per inquiry the outcome that needs no source, or None."""
     if context.question.home_unknown:
         return [None]
-    kept: Mapping[str, Kept] = {}
+    kept: Mapping[str, CacheEntry] = {}
     if context.question.strategy in CACHE_FIRST:
         kept = await context.environment.cache.read(keys_of(context))
     return [outcome_available_now(context, inquiry, kept) for inquiry in context.question.inquiries]
@@ -232,7 +232,7 @@ async def _ask(
     environment = context.environment
     try:
         answer = await environment.sources.ask(inquiry, joining, deadline=until)
-    except OriginRefused as error:  # not a source's failure, so no cached answer replaces it
+    except SourceRefused as error:  # not a source's failure, so no cached answer replaces it
         return Failed(error)
     except SourceError as error:
         # The time is read again: a certificate may have expired meanwhile.
@@ -243,7 +243,7 @@ async def _ask(
             case _:
                 return Failed(error)
     if isinstance(answer, Absent):
-        return Nothing(answer.source)
+        return ProvenAbsence(answer.source)
     encode = partial(context.operation.encode, inquiry, answer.record)
     body = await asyncio.to_thread(encode) if _is_long(answer.record) else encode()
     asked_ms = to_ms(answer.as_of)
@@ -270,10 +270,10 @@ async def _drop_unknown_company(
     """Replace empty answers about a company that does not exist by its absence (contract 3)."""
     document = context.question.document
     asked = any(isinstance(outcome, Delivered) and outcome.to_keep for outcome in outcomes)
-    if asked and context.operation.doubtful(outcomes) and isinstance(document, Cnpj):
+    if asked and context.operation.needs_confirmation(outcomes) and isinstance(document, Cnpj):
         denial = await context.environment.registry.find_denial(document, until)
         if denial is not None:
-            return [Nothing(denial.source)] * len(outcomes)
+            return [ProvenAbsence(denial.source)] * len(outcomes)
     return outcomes
 
 
@@ -283,7 +283,7 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
     An incomplete answer does not replace a complete one: one short outage would make the cache
     poorer for all callers (ADR 0011).
     """
-    cache, keeps = context.environment.cache, context.operation.keeps
+    cache, should_cache = context.environment.cache, context.operation.should_cache
     new_answers = {
         inquiry.cache_key: outcome
         for inquiry, outcome in zip(context.question.inquiries, outcomes, strict=True)
@@ -293,10 +293,10 @@ async def _keep(context: LookupContext, outcomes: Sequence[Outcome]) -> None:
         return
     kept = await cache.read([*new_answers])
     fresh = [
-        (cache_key, Kept(new.body, new.asked_ms, new.source))
+        (cache_key, CacheEntry(new.body, new.asked_ms, new.source))
         for cache_key, new in new_answers.items()
         if (new.complete or cache_key not in kept)
-        and keeps(new.body, new.asked_ms, kept.get(cache_key))
+        and should_cache(new.body, new.asked_ms, kept.get(cache_key))
     ]
     if fresh:
         cache.keep(fresh)
@@ -306,7 +306,7 @@ async def conclude(context: LookupContext, outcomes: Sequence[Outcome]) -> Concl
     """Return the answer and its price; computed in a thread if the bodies are long."""
     document, company = context.question.document, None
     in_place = are_short(outcomes, CONCLUDED_IN_PLACE_BYTES_MAX)
-    needs = partial(context.operation.wants_company, context.question, outcomes)
+    needs = partial(context.operation.needs_company, context.question, outcomes)
     needed = needs() if in_place else await asyncio.to_thread(needs)
     if needed and isinstance(document, Cnpj):
         company = await context.environment.registry.available_company(document)

@@ -9,7 +9,7 @@ from math import inf
 
 from balcao.core.access import Caller
 from balcao.core.errors import NothingInCache, SourceFailed, UfRequired
-from balcao.core.outcomes import Conclusion, Delivered, Failed, Nothing, Outcome, Quote, Way
+from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome, ProvenAbsence, Quote, Way
 from balcao.core.problems import problem_of
 from balcao.core.questions import Inquiry, Question, Strategy
 from balcao.lookup.available_now import all_available_now
@@ -18,7 +18,7 @@ from balcao.lookup.execution import ask_for_the_rest, available_outcomes, conclu
 from balcao.operations import envelope
 
 # Possible outcomes of an unanswered inquiry that cost least.
-_CHEAPEST_OUTCOMES: Sequence[Outcome] = (Failed(SourceFailed()), Nothing(""))
+_CHEAPEST_OUTCOMES: Sequence[Outcome] = (Failed(SourceFailed()), ProvenAbsence(""))
 
 
 async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
@@ -66,7 +66,7 @@ async def unserved_code(
             return problem_of(refused).code
         if isinstance(home, str):
             return None
-        return (await conclude(context, [Nothing(home.source)])).code
+        return (await conclude(context, [ProvenAbsence(home.source)])).code
     inquiries = context.question.inquiries
     missing = [one for one, known in zip(inquiries, available, strict=True) if known is None]
     if not all(map(sources.is_local, missing)):
@@ -87,7 +87,7 @@ async def is_available_now(question: Question, caller: Caller, parts: Parts) -> 
 
 async def _least_price(context: LookupContext, available: Sequence[Outcome | None]) -> int:
     """Return the price if all inquiries that are not available turn out to cost least."""
-    if context.operation.doubtful([each for each in available if each is not None]):
+    if context.operation.needs_confirmation([each for each in available if each is not None]):
         return 0  # the registry may have no such company
     ends = [
         await conclude(context, [each or otherwise for each in available])

@@ -40,7 +40,7 @@ class RecentAnswers:
     def put(self, cache_key: str, edition: Hashable, answer: Delivered) -> None:
         if edition != self._edition:
             return  # the copy was replaced while this was being read
-        if not self._doorkeeper.knows(cache_key):
+        if not self._doorkeeper.seen_before(cache_key):
             return
         if cache_key not in self._answers and len(self._answers) >= self._answers_max:
             self._answers.popitem(last=False)

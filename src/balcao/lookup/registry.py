@@ -13,7 +13,7 @@ from balcao.core.calendar import to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.errors import SourceError
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.questions import Inquiry
 from balcao.core.registration import Registrations
 from balcao.operations import OPERATIONS
@@ -43,7 +43,7 @@ class CompanyRegistry:
             return known
         return decode_company(await self.cache.read([Inquiry("company", cnpj).cache_key]))
 
-    def company_from(self, cnpj: Cnpj, kept: Mapping[str, Kept]) -> Company | None:
+    def company_from(self, cnpj: Cnpj, kept: Mapping[str, CacheEntry]) -> Company | None:
         """Return the company without waiting. `kept`: its cache entry, if there is one."""
         known = self._dated_snapshot_company(cnpj) or decode_company(kept)
         return None if known is None else known[0]
@@ -102,12 +102,12 @@ class CompanyRegistry:
         answer = await self.sources.ask(inquiry, deadline=until)
         if not isinstance(answer, Absent) and not answer.local:
             body = OPERATIONS["company"].encode(inquiry, answer.record)
-            kept = Kept(body, to_ms(answer.as_of), answer.source)
+            kept = CacheEntry(body, to_ms(answer.as_of), answer.source)
             self.cache.keep([(inquiry.cache_key, kept)])
         return answer
 
 
-def decode_company(kept: Mapping[str, Kept]) -> tuple[Company, int] | None:
+def decode_company(kept: Mapping[str, CacheEntry]) -> tuple[Company, int] | None:
     """Decode the only entry into company and instant of asking; None: there is no entry."""
     entry = next(iter(kept.values()), None)
     return None if entry is None else (_company(entry.body), entry.asked_ms)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from balcao.core.availability import Standing
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.federation import ALL
 from balcao.core.questions import Mode, Question, Subject
 from balcao.sources.router import SourceRouter
@@ -41,9 +41,9 @@ StatusReader: TypeAlias = Callable[
 class QuotedSource(msgspec.Struct, frozen=True):
     """A source that may be asked, and its status."""
 
-    nome: Annotated[str, said("Nome da fonte.")]
+    nome: Annotated[str, doc("Nome da fonte.")]
     estado: Annotated[
-        StatusWord, said("Como respondeu na última hora; `desconhecida`: ninguém a consultou.")
+        StatusWord, doc("Como respondeu na última hora; `desconhecida`: ninguém a consultou.")
     ]
 
 

@@ -8,14 +8,14 @@ from contextlib import suppress
 
 import msgspec
 
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import CallerError
-from balcao.core.gist import READ_BYTES_MAX, Gist, gist_of
 from balcao.core.ledger import Trace, TracedCharge
 from balcao.core.outcomes import Conclusion
 from balcao.core.problems import problem_of
+from balcao.core.result_summary import READ_BYTES_MAX, ResultSummary, summary_of
 from balcao.core.tariff import REFUSED
 from balcao.lookup.context import LookupContext
 
@@ -45,7 +45,9 @@ def conclusion_trace(
         caller.user_id,
         context.operation.path,
         document.text if isinstance(document, Cnpj) else document.masked,
-        document_hash(parts.numbering.pepper, document.text) if isinstance(document, Cpf) else None,
+        document_hash(parts.receipt_numbers.pepper, document.text)
+        if isinstance(document, Cpf)
+        else None,
         question.uf or inquiry.uf,
         question.strategy,
         question.refresh or inquiry.reissue,  # the cache was bypassed
@@ -59,16 +61,16 @@ def conclusion_trace(
         conclusion.rule,
         context.at_ms,
         now_ms,
-        context.marks.client,
-        context.marks.reference,
+        context.tags.client,
+        context.tags.reference,
         _given(context, conclusion) if with_summary else conclusion.certificate,
-        _gist(context, conclusion) if with_summary else None,
+        _result_summary(context, conclusion) if with_summary else None,
     )
 
 
 def traced_charge(context: LookupContext, conclusion: Conclusion, now_ms: int) -> TracedCharge:
     """Return trace and charge in one change, of an available answer without idempotency key."""
-    question, caller, marks = context.question, context.caller, context.marks
+    question, caller, tags = context.question, context.caller, context.tags
     inquiry, origin = question.inquiries[0], conclusion.origin
     document, person = inquiry.document, None
     assert origin is not None
@@ -76,7 +78,7 @@ def traced_charge(context: LookupContext, conclusion: Conclusion, now_ms: int) -
         shown = document.text
     else:
         shown = document.masked
-        person = document_hash(context.parts.numbering.pepper, document.text)
+        person = document_hash(context.parts.receipt_numbers.pepper, document.text)
     return TracedCharge(
         caller.account_id,
         context.request_id,
@@ -96,15 +98,15 @@ def traced_charge(context: LookupContext, conclusion: Conclusion, now_ms: int) -
         conclusion.credits,
         conclusion.rule,
         now_ms,
-        marks.client,
-        marks.reference,
-        marks.batch_id,
+        tags.client,
+        tags.reference,
+        tags.batch_id,
         person,
         conclusion.certificate,
     )
 
 
-def _given(context: LookupContext, conclusion: Conclusion) -> CertificateGiven | None:
+def _given(context: LookupContext, conclusion: Conclusion) -> CertificateSummary | None:
     """Return the certificate; with the company's name of our own copy if it has none."""
     given, document = conclusion.certificate, context.question.document
     if given is None or given.name is not None or not isinstance(document, Cnpj):
@@ -114,10 +116,10 @@ def _given(context: LookupContext, conclusion: Conclusion) -> CertificateGiven |
         company = context.environment.registry.snapshot_company(document)
     if company is None:
         return given
-    return msgspec.structs.replace(given, name=gist_of(company.nome_empresarial, None).name)
+    return msgspec.structs.replace(given, name=summary_of(company.nome_empresarial, None).name)
 
 
-def _gist(context: LookupContext, conclusion: Conclusion) -> Gist | None:
+def _result_summary(context: LookupContext, conclusion: Conclusion) -> ResultSummary | None:
     if (
         conclusion.status != 200
         or conclusion.certificate is not None
@@ -125,4 +127,4 @@ def _gist(context: LookupContext, conclusion: Conclusion) -> Gist | None:
         or not isinstance(context.question.document, Cnpj)
     ):
         return None
-    return context.operation.gist(b"{" + conclusion.fields)
+    return context.operation.result_summary(b"{" + conclusion.fields)

@@ -15,7 +15,7 @@ import apsw
 import msgspec
 import zstandard
 
-from balcao.core.company import Coded, Company, masked, uniform
+from balcao.core.company import Coded, Company, masked, normalized
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import MonthDetail
 from balcao.opendata.compression import Unpacker
@@ -140,7 +140,7 @@ class Snapshot:
             return None
         known = masked(found)
         partners = self.partners_of(cnpj.root)
-        return self._details.detail(uniform(known), known.socios, rows, partners)
+        return self._details.detail(normalized(known), known.socios, rows, partners)
 
     @property
     def ranges(self) -> int:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from balcao.core.listing import YEAR_MIN
+from balcao.core.search_record import YEAR_MIN
 from balcao.opendata.keys import Numbers, Positions, characters, hash_keys
 from balcao.opendata.layout import ESTABELECIMENTOS, SIMPLES, TableLayout
 from balcao.opendata.scan import Fields, Flags

@@ -1,4 +1,4 @@
-"""What can be asked: one folder per operation, named by its subject and listed here."""
+"""The operations: one folder each, named by its subject and listed here."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from balcao.core.questions import Subject
 from balcao.operations.contract import Operation, today_in_brasilia
 
-# As operators read of them; the contract has an order of its own (`endpoint`).
+# In the order for operators; the contract has its own (`endpoint`).
 _FOLDERS = (
     "company",
     "state_registration",
@@ -26,7 +26,7 @@ def operations(
     ufs: Mapping[Subject, Sequence[str]] = MappingProxyType({}),
     today: Callable[[], datetime.date] = today_in_brasilia,
 ) -> Mapping[Subject, Operation]:
-    """By their subject, in the order of the specification. Which UFs each takes is a setting."""
+    """Return the operations by subject, in the specification's order. `ufs`: by settings."""
     in_order = sorted(ALL_OPERATIONS, key=lambda each: each.endpoint)
     return MappingProxyType(
         {each.subject: each(ufs.get(each.subject, ()), today) for each in in_order}

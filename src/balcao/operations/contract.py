@@ -1,7 +1,7 @@
-"""What an operation is to everybody: the lookup, the API's document, the application, the sources.
+"""The interface of an operation for lookups, API document, web application and sources.
 
-Each is one class in a folder of its own; `operations/__init__.py` lists them. What most of them do
-alike stands here as a default.
+Each operation is one class in its own folder; `operations/__init__.py` lists them. The base class
+has the behaviour that most of them share.
 """
 
 import datetime
@@ -33,7 +33,6 @@ from balcao.core.errors import (
     InvalidIdempotencyKey,
     InvalidParameter,
     KeyRefused,
-    MarkWithCpf,
     OperationNotAllowed,
     Overloaded,
     RateLimited,
@@ -46,15 +45,16 @@ from balcao.core.errors import (
     SourceUnavailable,
     StillRunning,
     StorageFailed,
+    TagWithCpf,
 )
-from balcao.core.freshness import Ask, Kept, Serve, decide
-from balcao.core.gist import Gist
+from balcao.core.freshness import Ask, CacheEntry, Serve, decide
 from balcao.core.ledger import Origin
 from balcao.core.notices import Notice, Tone
-from balcao.core.outcomes import Conclusion, Delivered, Nothing, Outcome
+from balcao.core.outcomes import Conclusion, Delivered, Outcome, ProvenAbsence
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Record, Subject
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
+from balcao.core.result_summary import ResultSummary
 from balcao.core.tariff import Rules
 from balcao.operations import envelope
 from balcao.operations.parameters import (
@@ -65,15 +65,15 @@ from balcao.operations.parameters import (
     Parameter,
     Parameters,
 )
-from balcao.operations.sheets import InSheets
+from balcao.operations.sheets import SheetColumns
 from balcao.operations.views import Body, FormWords, RecordedResult, ResultView
 
-# What every operation may answer besides its results.
+# Errors that every operation may return.
 PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     InvalidParameter,
     RepeatedParameter,
     ClientRequired,
-    MarkWithCpf,
+    TagWithCpf,
     AddressNotAllowed,
     OperationNotAllowed,
     InvalidIdempotencyKey,
@@ -95,12 +95,12 @@ PROBLEMS_OF_ALL: tuple[type[BalcaoError], ...] = (
     Overloaded,
 )
 
-# What tells the sources of an operation apart, where they are listed.
+# Facts about an operation's sources that are listed.
 SourceFact: TypeAlias = Literal[
     "ufs", "parts", "people", "reissues", "receipts", "alphanumeric", "full_partners"
 ]
 
-# A document that is not in the path is a parameter that is not required: there may be another.
+# A document that is not in the path is an optional parameter, as it may be either of these.
 _DOCUMENTS = ("cnpj", "cpf")
 CPF_DIGITS = 11
 
@@ -114,7 +114,7 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A result for the OpenAPI document; `conclude` makes its status and body."""
+    """A result for the OpenAPI document; `conclude` computes its status and body."""
 
     name: str
     summary: str
@@ -122,60 +122,60 @@ class Example:
     outcomes: Sequence[Outcome]
 
 
-class Circumstances(msgspec.Struct, frozen=True, gc=False):
-    """What an answer depends on besides what was asked and what came of it."""
+class AnswerContext(msgspec.Struct, frozen=True, gc=False):
+    """The context of an answer, besides the question and its outcomes."""
 
     now_ms: int
     account_id: int
-    numbering: Numbering  # numbers and addresses of receipts
-    company: Company | None = None  # of a CNPJ, as far as it is at hand, where it is wanted
+    receipt_numbers: ReceiptNumbers  # numbers and addresses of receipts
+    company: Company | None = None  # if available and needed
 
 
 def today_in_brasilia() -> datetime.date:
-    """The civil date there, by the system's clock."""
+    """Return the civil date in Brasília, by the system's clock."""
     return datetime.datetime.now(BRASILIA).date()
 
 
 class Operation(ABC):
-    """One operation of the API. `ufs` are those that may be asked and that BR stands for."""
+    """An operation of the API. `ufs`: the UFs that may be requested, and that BR includes."""
 
-    subject: Subject  # what it is called inside, for ever: keys of the cache, settings, metrics
-    endpoint: int  # its place in the specification
+    subject: Subject  # its permanent internal name, in cache keys, settings and metrics
+    endpoint: int  # its number in the specification
     path: str  # the segment under /consultas/v2/
-    document = "cnpj"  # name of the path parameter: cnpj or cpf; empty: none is in the path
+    document = "cnpj"  # name of the path parameter: cnpj, cpf or empty (no document in the path)
     title: str
     description: str
 
-    # Its prices: codes, and their words.
+    # Its prices: codes and their texts.
     rules: Rules
 
-    absence: type[BalcaoError]  # how callers are told that there is no such thing
+    absence: type[BalcaoError]  # the error if the subject does not exist
 
     # Its sources.
-    record: type[Record]  # what they hand over, and what is kept
-    sources_title: str  # what they know, for operators
-    sources: Sequence[str]  # the setting `<subject>_sources`: who may be asked, in usual order
-    sources_setting: str  # its sentence
-    usual_ufs: Sequence[str] = ()  # the setting `<subject>_ufs`, where there is one
-    ufs_setting = ""  # its sentence
+    record: type[Record]  # the type of their answers and of cache entries
+    sources_title: str  # a name for their data, for operators
+    sources: Sequence[str]  # default of the setting `<subject>_sources`: all, in usual order
+    sources_setting: str  # description of that setting
+    usual_ufs: Sequence[str] = ()  # default of the setting `<subject>_ufs`, if there is one
+    ufs_setting = ""  # description of that setting
     source_facts: Sequence[SourceFact] = ()
     answer_bytes_max = 1_000_000  # of a source's answer (contract 9.5)
-    by_uf = False  # whether sources are asked, and may be down, UF by UF
+    by_uf = False  # whether sources are asked, and may be down, by UF
     of_company = False  # whether all establishments of a company share the answer
-    issues = False  # asking may begin to issue something: nobody else is asked after a failure
+    issues = False  # a call may issue something: no other source is asked after a failure
 
-    # The application.
+    # The web application.
     form: FormWords
-    failures: Mapping[str, Notice] = {}  # by internal code, where everybody's words do not fit
-    negative_result = ""  # a 404 that is a result, in a few words
-    verdicts: Mapping[Verdict, tuple[str, Tone]] = {}  # of certificates: words and tone
-    # Of other results, by the code that is remembered; `{}` is what stands behind its colon.
-    gists: Mapping[str, tuple[str, Tone]] = {}
-    in_sheets = InSheets()  # what of an answer stands in a table of many
+    failures: Mapping[str, Notice] = {}  # by internal code, in place of the general ones
+    negative_result = ""  # a short text for a 404 that is a result
+    verdicts: Mapping[Verdict, tuple[str, Tone]] = {}  # of certificates: text and tone
+    # Of other results, by the code of `ResultSummary`; `{}` is the value after its colon.
+    result_labels: Mapping[str, tuple[str, Tone]] = {}
+    sheet_columns = SheetColumns()
 
     # The OpenAPI document.
     answer: type[msgspec.Struct]  # the body of a result
-    problems: Sequence[type[BalcaoError]]  # all that it may answer besides results
+    problems: Sequence[type[BalcaoError]]  # all errors that it may return
 
     def __init__(
         self,
@@ -190,34 +190,36 @@ class Operation(ABC):
 
     @abstractmethod
     def declare(self) -> Sequence[Parameter]:
-        """Its parameters, in the order of the document."""
+        """Return the operation's parameters, in the order of the document."""
 
     @abstractmethod
     def parse(self, document: str, sent: Parameters) -> Question:
-        """Check and normalise a request. Raises `InvalidInput` of some kind, before any query.
+        """Validate and normalise a request. Raises a subclass of `InvalidInput`.
 
-        A document in the path is only read: of requests that differ in nothing else, so do the
-        questions (the fast path parses the rest once).
+        A document in the path affects only the document of the question, so that the fast path can
+        parse the other parameters once.
         """
 
     @abstractmethod
     def fingerprint(self, question: Question) -> str:
-        """What makes two requests the same one, defaults filled in (contract 6)."""
+        """Return the digest that is equal for two requests if they are the same (contract 6)."""
 
-    def enter(self, caller: Caller) -> None:
-        """Raises what refuses an account before its request is read (contract 2.10)."""
+    def check_account(self, caller: Caller) -> None:
+        """Raise the error if the account may not use the operation at all (contract 2.10)."""
         return None
 
-    def permit(self, question: Question, caller: Caller) -> None:
-        """Raises what the account may not ask (403)."""
+    def check_question(self, question: Question, caller: Caller) -> None:
+        """Raise the error if the account may not ask this question (403)."""
         return None
 
     def parts(self, inquiry: Inquiry) -> frozenset[Part]:
-        """What an answer should tell, and what not every source knows."""
+        """Return the parts that the answer should have, and that not every source has."""
         return _NO_PARTS
 
-    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """May this entry be served? By its age, as most operations have it (contract 4.2)."""
+    def cache_decision(
+        self, question: Question, inquiry: Inquiry, kept: CacheEntry, now_ms: int
+    ) -> Serve | Ask:
+        """Decide whether to serve a cache entry; by default by its age (contract 4.2)."""
         return decide(
             kept,
             question.strategy,
@@ -227,76 +229,79 @@ class Operation(ABC):
         )
 
     def answered_since(
-        self, question: Question, kept: Kept, since_ms: int, now_ms: int
+        self, question: Question, kept: CacheEntry, since_ms: int, now_ms: int
     ) -> Question | None:
-        """The question to the cache, if it holds what a source, asked since then, would answer.
+        """Return a question that the cache entry answers, if it is from after `since_ms`, or None.
 
-        For a batch, whose rows share the answer about their company; None: the source is asked.
+        For batches: rows of the same company share one answer of the source.
         """
         return None
 
     def encode(self, inquiry: Inquiry, record: Record) -> bytes:
-        """The record as JSON, as it is kept and sent."""
+        """Return the record as JSON, as it is cached and sent."""
         assert isinstance(record, self.record)
         return _encode(record)
 
-    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-        """Whether a complete answer takes the place of what is kept."""
+    def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:
+        """Return whether a complete answer replaces the cache entry `kept`."""
         return True
 
     def still_valid(self, body: bytes, now_ms: int) -> bool:
-        """Whether a recorded result may be sent again (its idempotency key was used before)."""
+        """Return whether a recorded result may be sent again for its idempotency key."""
         return True
 
-    def doubtful(self, outcomes: Sequence[Outcome]) -> bool:
-        """Whether the company registry must confirm that there is such a company (contract 3)."""
+    def needs_confirmation(self, outcomes: Sequence[Outcome]) -> bool:
+        """Return whether the registry must confirm that the company exists (contract 3)."""
         return False
 
-    def wants_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:
-        """Whether something that the company registry may know is missing for the answer."""
+    def needs_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:
+        """Return whether the answer needs data of the company registry."""
         return False
 
     def greatest_price(self, question: Question) -> int:
-        """Credits, at the most."""
+        """Return the highest possible price, in credits."""
         return 1
 
     def conclude(
-        self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+        self, question: Question, outcomes: Sequence[Outcome], answer_context: AnswerContext
     ) -> Conclusion:
-        """The answer's status, body and price; here, of a question with one inquiry."""
+        """Return the answer's status, body and price; by default for a single inquiry."""
         (outcome,) = outcomes
         if isinstance(outcome, Delivered):
-            return self.deliver(question, outcome, circumstances)
-        told = self.absence() if isinstance(outcome, Nothing) else self.as_told(outcome.error)
-        return envelope.refusal(told, question.document.text, self.error_fields)
+            return self.deliver(question, outcome, answer_context)
+        if isinstance(outcome, ProvenAbsence):
+            error = self.absence()
+        else:
+            error = self.error_for_caller(outcome.error)
+        return envelope.refusal(error, question.document.text, self.error_fields)
 
     def deliver(
-        self, question: Question, outcome: Delivered, circumstances: Circumstances
+        self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
-        """The conclusion from the only record."""
+        """Return the conclusion for the only record."""
         raise NotImplementedError
 
-    def as_told(self, error: SourceError) -> BalcaoError:
-        """How callers are told that its source let us down."""
+    def error_for_caller(self, error: SourceError) -> BalcaoError:
+        """Return the error that callers get for a source's error."""
         return error
 
-    def forget(self) -> None:  # noqa: B027  # most remember nothing
-        """Remember nothing that was made of answers: somebody was erased (LGPD)."""
+    def clear_memos(self) -> None:  # noqa: B027  # most have none
+        """Clear memos of answers after a person was erased (LGPD)."""
 
-    def gist(self, body: bytes) -> Gist | None:
-        """What is remembered of a result, which is JSON; None: it cannot be read, or nothing is."""
+    def result_summary(self, body: bytes) -> ResultSummary | None:
+        """Return the summary of a result's JSON for its trace; None: there is none."""
         return None
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
-        """The body of a refusal; `document` as it stood in the request."""
+        """Return the body of a refusal. `document`: as sent."""
         return envelope.error_fields(problem)
 
     @abstractmethod
     def examples(self) -> Sequence[Example]:
-        """Results for the OpenAPI document."""
+        """Return results for the OpenAPI document."""
 
     def example_record(self, kind: type[AnyRecord]) -> AnyRecord:
-        """A record as the sandbox's sources hand it over, from `examples/SUBJECT.json`."""
+        """Return a record of the sandbox, from `examples/SUBJECT.json`."""
         file = resources.files("balcao.operations").joinpath("examples", f"{self.subject}.json")
         return msgspec.json.decode(file.read_bytes(), type=kind)
 
@@ -310,26 +315,26 @@ class Operation(ABC):
         *,
         origin: Origin = "online",
     ) -> Example:
-        """A result that is this record, the only one of its question."""
+        """Return an example whose result is this record."""
         body = self.encode(question.inquiries[0], record)
         return Example(name, summary, question, (Delivered(body, origin, source, EXAMPLE_MS),))
 
     @abstractmethod
     def view(self, recorded: RecordedResult) -> ResultView:
-        """A result as the application shows it."""
+        """Return a result as shown in the web application."""
 
     def brief(self, body: Body) -> str:
-        """What is worth a line beside the verdict where results stand below each other."""
+        """Return a short text to show with the verdict in a list of results."""
         return ""
 
     @cached_property
     def fields(self) -> frozenset[str]:
-        """The fields of its form."""
+        """The names of the fields of its form."""
         return frozenset(each.field for each in self.parameters if each.field)
 
 
 def curl_line(operation: Operation, key: str, base: str) -> str:
-    """One request of an operation, ready to be pasted into a shell."""
+    """Return a `curl` command for an example request of an operation."""
     path = operation.path
     query: dict[str, str] = {}
     for parameter in operation.parameters:
@@ -343,15 +348,15 @@ def curl_line(operation: Operation, key: str, base: str) -> str:
 
 
 def address_of(operation: Operation, cnpj: str, uf: str | None, base: str) -> str:
-    """Where the API answers a question about a company."""
+    """Return the API's address of a lookup about a company."""
     query = {"uf": uf} if uf is not None and "uf" in operation.names else {}
     return f"{base}/consultas/v2/{lookup_of(operation, cnpj, query)}"
 
 
 def lookup_of(operation: Operation, document: str, query: Mapping[str, str]) -> str:
-    """Path and query of a question about a company or a person, from the operation on.
+    """Return path and query of a lookup, beginning with the operation.
 
-    A document that is not in the path is a parameter, of two that there are: by its length.
+    A document that is not in the path is the parameter `cnpj` or `cpf`, by its length.
     """
     path = operation.path
     if operation.document:

@@ -1,11 +1,11 @@
-"""The fields that every answer shares (specification, "Common envelope"; contract 1.1)."""
+"""The common fields of answers (specification, "Common envelope"; contract 1.1)."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
 import msgspec
 
-from balcao.core.described import said
+from balcao.core.described import doc
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (
     CertificateFailed,
@@ -18,26 +18,26 @@ from balcao.core.outcomes import Conclusion
 from balcao.core.problems import Problem, problem_of
 from balcao.core.tariff import ERROR
 
-# Fields of answers that mean the same everywhere. Which of the two a boolean always is stands in
-# its description: a `const` on a boolean is more than most generators of clients can read.
-RequestId: TypeAlias = Annotated[str, said("Identificador único da operação.", format="uuid")]
-AlwaysTrue: TypeAlias = Annotated[bool, said("Sempre `true` nesta resposta.")]
-AlwaysFalse: TypeAlias = Annotated[bool, said("Sempre `false` nesta resposta.")]
-NoError: TypeAlias = Annotated[None, said("Sempre nulo nesta resposta: não há erro.")]
+# Fields with the same meaning in all answers. The value of a constant boolean is in its
+# description: most client generators cannot read a `const` on a boolean.
+RequestId: TypeAlias = Annotated[str, doc("Identificador único da operação.", format="uuid")]
+AlwaysTrue: TypeAlias = Annotated[bool, doc("Sempre `true` nesta resposta.")]
+AlwaysFalse: TypeAlias = Annotated[bool, doc("Sempre `false` nesta resposta.")]
+NoError: TypeAlias = Annotated[None, doc("Sempre nulo nesta resposta: não há erro.")]
 
-WITHOUT_ID = b'{"request_id":"",'  # how the JSON of an answer begins that has no number yet
+WITHOUT_ID = b'{"request_id":"",'  # beginning of an answer's JSON without its request_id
 
-# An operation's form of an error: the problem, and the document as it stood in the request.
+# An operation's function for the body of an error: from the problem, and the document as sent.
 ErrorFields: TypeAlias = Callable[[Problem, str], bytes]
 
-# Errors whose detail is for the operator and holds no personal data.
+# Errors whose detail is for the operator, without personal data.
 OPERATORS_DETAILS = (SourceError, CertificateFailed, StorageFailed)
 
 _encode = msgspec.json.Encoder().encode
 
 
 def error_fields(problem: Problem, extra: bytes = b"") -> bytes:
-    """The body of an error, from `success` to the closing brace; `extra` ends with a comma."""
+    """Return an error's body from `success` to the closing brace; `extra` ends with a comma."""
     error = {"message": problem.message, "code": problem.code}
     further = b"".join(
         b',"' + name.encode() + b'":' + _encode(value) for name, value in problem.fields.items()
@@ -54,30 +54,30 @@ def error_fields(problem: Problem, extra: bytes = b"") -> bytes:
     )
 
 
-class _ToldError(msgspec.Struct):
-    code: str | None = None  # there is none where nothing went wrong (1.2)
+class _ErrorMessage(msgspec.Struct):
+    code: str | None = None  # a result has none (1.2)
 
 
-class _Told(msgspec.Struct):
-    error_message: _ToldError | None = None
+class _Answer(msgspec.Struct):
+    error_message: _ErrorMessage | None = None
 
 
-_told = msgspec.json.Decoder(_Told).decode
+_decode = msgspec.json.Decoder(_Answer).decode
 
 
-def code_told(body: bytes) -> str | None:
-    """The code of an answer that was recorded; None: it is a result."""
-    said = _told(body).error_message
-    return None if said is None else said.code
+def error_code(body: bytes) -> str | None:
+    """Return the code of a recorded answer; None: it is a result."""
+    error = _decode(body).error_message
+    return None if error is None else error.code
 
 
 def plain_error_fields(problem: Problem, document: str) -> bytes:
-    """Of addresses that are no lookups."""
+    """Return the body of an error of addresses other than lookups."""
     return error_fields(problem)
 
 
 def document_field(name: str, document: str) -> bytes:
-    """`"cnpj":"…",` or `"cpf":"…",` where the text is one, else nothing (contract 1.1)."""
+    """Return `"cnpj":"…",` or `"cpf":"…",` if the text is a valid one, else nothing (1.1)."""
     kind: type[Cnpj | Cpf] = Cnpj if name == "cnpj" else Cpf
     try:
         return b'"' + name.encode() + b'":' + _encode(kind.parse(document).text) + b","
@@ -88,9 +88,9 @@ def document_field(name: str, document: str) -> bytes:
 def refusal(
     error: Exception, document: str = "", fields_of: ErrorFields = plain_error_fields
 ) -> Conclusion:
-    """What a caller is told when there is no answer, in an operation's own form; costs nothing.
+    """Return the conclusion for an error, in an operation's own form; it costs nothing.
 
-    `document` is what was asked about, as far as it is known; it may be any text.
+    `document`: as sent, if known; it may be any text.
     """
     problem = problem_of(error)
     return Conclusion(

@@ -1,4 +1,4 @@
-"""Parameters of requests (contract 2): each reads and describes itself. Complaints name it."""
+"""Parameters of requests (contract 2). Each reads and describes itself; its errors name it."""
 
 import datetime
 import re
@@ -13,23 +13,23 @@ from balcao.core.errors import (
     InvalidParameter,
     InvalidStrategy,
     InvalidUf,
-    MarkWithCpf,
     RepeatedParameter,
+    TagWithCpf,
 )
 from balcao.core.federation import ALL
-from balcao.core.ledger import NO_MARKS, Marks
-from balcao.core.marks import FORM, FORM_TOLD, mark_flaw
+from balcao.core.ledger import NO_TAGS, RequestTags
 from balcao.core.questions import Strategy
+from balcao.core.request_tags import TAG_CHARACTERS, TAG_PATTERN, tag_problem
 
-# More fields than this is no request of ours; parse_qsl refuses to go on.
+# A request with more fields is refused; parse_qsl stops.
 _FIELDS_MAX = 100
 
 
 def split(query: bytes) -> Sequence[tuple[str, str]]:
-    """Names and values as `parse_qsl` reads them, blank ones too. Raises `InvalidParameter`.
+    """Split a query like `parse_qsl`, with blank values. Raises `InvalidParameter`.
 
-    Nothing is remembered: a query may hold a person's data. What has nothing to decode, as nearly
-    all, is cut up in place, in a quarter of the time.
+    Nothing is memoized: a query may contain a person's data. Queries without anything to decode,
+    which most are, are split directly, in a quarter of the time.
     """
     text = query.decode("latin-1")
     if "%" in text or "+" in text:
@@ -48,7 +48,7 @@ def _too_many() -> InvalidParameter:
 
 
 def _upper(text: str) -> str:
-    """Upper case; but what is not ASCII stays as it is, since `upper` makes an S of a long s."""
+    """Return ASCII text in upper case, other text as it is: `upper` turns a long s into an S."""
     return text.upper() if text.isascii() else text
 
 
@@ -70,24 +70,24 @@ class Parameters:
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> "Parameters":
-        """What a query with these parameters says; for requests that never were one."""
+        """Return parameters with these values, for requests without a query string."""
         made = cls(b"", {}, ())
         made._query.update((name, value.strip()) for name, value in values.items())
         return made
 
     def text(self, name: str) -> str | None:
-        """The value in the query string, or None."""
+        """Return the value in the query string, or None."""
         return self._query.get(name)
 
     def header(self, name: bytes) -> str | None:
-        """The value of a header (lower-case name), or None."""
+        """Return the value of a header (lower-case name), or None."""
         value = self._headers.get(name)
-        # HTTP's white space only: a no-break space is a character, and no visible one.
+        # HTTP's white space only: a no-break space must be refused as an invisible character.
         return None if value is None else value.decode("latin-1").strip(" \t")
 
 
 class Parameter:
-    """One parameter of the contract. `field` is the form's field that fills it in, if any does."""
+    """A parameter of the contract. `field`: the form's field for it, if there is one."""
 
     def __init__(
         self,
@@ -133,13 +133,13 @@ class DocumentParameter(Parameter, Generic[Kind]):
         self._kind: type[Kind] = kind
 
     def read(self, text: str) -> Kind:
-        """The document. Raises `InvalidCnpj` or `InvalidCpf`."""
+        """Return the document. Raises `InvalidCnpj` or `InvalidCpf`."""
         document: Kind = self._kind.parse(text)
         return document
 
 
 def cnpj_in_path(example: str) -> DocumentParameter[Cnpj]:
-    """The document of an operation about a company."""
+    """Return the path parameter of an operation about a company."""
     return DocumentParameter(
         Cnpj,
         "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não). Letras"
@@ -159,7 +159,7 @@ class BirthDate(Parameter):
         super().__init__("data_nascimento", description, schema, field="quem")
 
     def read(self, text: str, today: datetime.date) -> str:
-        """The day as `YYYY-MM-DD`. Raises `InvalidBirthDate`, `BirthDateInFuture`."""
+        """Return the day as `YYYY-MM-DD`. Raises `InvalidBirthDate`, `BirthDateInFuture`."""
         if not self._FORM.fullmatch(text):
             raise InvalidBirthDate
         try:
@@ -172,7 +172,7 @@ class BirthDate(Parameter):
 
 
 class Days(Parameter):
-    """`cache`: how many days old a kept result may be; a header too, which the query outdoes."""
+    """`cache`: the maximum age of a cached result in days; the query overrides the header."""
 
     FORM = re.compile(r"[0-9]{1,4}", re.ASCII)
 
@@ -182,14 +182,14 @@ class Days(Parameter):
         self.default, self.largest = default, largest
 
     def in_header(self, description: str, *, deprecated: bool = False) -> Parameter:
-        """The same as a header (contract 2.4)."""
+        """Return this parameter as a header (contract 2.4)."""
         schema = dict(self.schema)
         if deprecated:
             del schema["default"]
         return Parameter(self.name, description, schema, place="header", deprecated=deprecated)
 
     def read(self, sent: Parameters) -> tuple[int, bool]:
-        """A number of days, and whether it came as a header. The query wins (contract 2.4)."""
+        """Return the number of days, and whether it came from the header (contract 2.4)."""
         text, from_header = sent.text(self.name), False
         if text is None:
             text = sent.header(b"cache")
@@ -205,10 +205,10 @@ class Days(Parameter):
 
 
 class CreditsMax(Parameter):
-    """`creditos_maximos`: what a lookup may cost at the most (contract 10.2).
+    """`creditos_maximos`: the highest price that a lookup may have (contract 10.2).
 
-    Usually a header, `X-Creditos-Maximos`, which the query outdoes. It is no part of what is
-    asked: neither of the question nor of its fingerprint.
+    Usually a header, `X-Creditos-Maximos`, which the query overrides. It is part of neither the
+    question nor its fingerprint.
     """
 
     HEADER = "X-Creditos-Maximos"
@@ -222,7 +222,7 @@ class CreditsMax(Parameter):
         )
 
     def in_header(self) -> Parameter:
-        """The header."""
+        """Return this parameter as a header."""
         return Parameter(
             self.HEADER,
             "O máximo que esta consulta pode custar, em créditos. Se ela pode custar mais, a"
@@ -233,7 +233,7 @@ class CreditsMax(Parameter):
         )
 
     def read(self, sent: Parameters) -> int | None:
-        """Credits; None: as many as it costs."""
+        """Return the credits; None: no maximum."""
         text = sent.text(self.name)
         if text is None:
             text = sent.header(self.HEADER.lower().encode())
@@ -247,32 +247,32 @@ class CreditsMax(Parameter):
         return int(text)
 
 
-class MarkHeader(Parameter):
-    """`X-Cliente` or `X-Referencia`: the caller's own word for a request (contract 11.1)."""
+class TagHeader(Parameter):
+    """`X-Cliente` or `X-Referencia`: the caller's own label of a request (contract 11.1)."""
 
     def __init__(self, name: str, description: str, example: str) -> None:
-        schema = {"type": "string", "pattern": f"^{FORM.pattern}$", "maxLength": 64}
+        schema = {"type": "string", "pattern": f"^{TAG_PATTERN.pattern}$", "maxLength": 64}
         super().__init__(name, description, schema, place="header", example=example)
         self._header = name.lower().encode()
 
     def read(self, sent: Parameters) -> str | None:
-        """The mark. Raises `InvalidParameter`, `MarkWithCpf`."""
+        """Return the tag. Raises `InvalidParameter`, `TagWithCpf`."""
         text = sent.header(self._header)
         if text is None:
             return None
-        match mark_flaw(text):
+        match tag_problem(text):
             case None:
                 return text
             case "cpf":
-                raise MarkWithCpf
+                raise TagWithCpf
             case "form":
                 raise InvalidParameter(
-                    f"O cabeçalho {self.name} deve ter de 1 a 64 caracteres: {FORM_TOLD}"
+                    f"O cabeçalho {self.name} deve ter de 1 a 64 caracteres: {TAG_CHARACTERS}"
                 )
 
 
 class Flag(Parameter):
-    """`true`, `false`, `1`, `0` in any case; false unless it is sent (contract 2.6)."""
+    """A flag: `true`, `false`, `1`, `0` in any case; false unless it is sent (contract 2.6)."""
 
     _VALUES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
@@ -280,7 +280,6 @@ class Flag(Parameter):
         super().__init__(name, description, {"type": "boolean", "default": False}, field=field)
 
     def read(self, sent: Parameters) -> bool:
-        """Its value."""
         text = sent.text(self.name)
         if text is None:
             return False
@@ -291,7 +290,7 @@ class Flag(Parameter):
 
 
 class WordChoice(Parameter):
-    """One of two words in any case, the first unless it is sent; or, if so said, also if empty."""
+    """One of two words in any case. The first is the default, optionally for an empty value too."""
 
     def __init__(
         self,
@@ -305,12 +304,11 @@ class WordChoice(Parameter):
         schema = {"type": "string", "enum": [*words], "default": words[0]}
         super().__init__(name, description, schema, field=field)
         self._words = words
-        self._left_out = (None, "") if empty_is_first else (None,)
+        self._absent = (None, "") if empty_is_first else (None,)
 
     def read(self, sent: Parameters) -> str:
-        """The word."""
         text = sent.text(self.name)
-        if text in self._left_out:
+        if text in self._absent:
             return self._words[0]
         if text is None or text.lower() not in self._words:
             first, second = self._words
@@ -340,7 +338,7 @@ class UfChoice(Parameter):
         )
 
     def read(self, sent: Parameters) -> str | None:
-        """The UF, BR, or None. Raises `InvalidUf`."""
+        """Return the UF, BR, or None. Raises `InvalidUf`."""
         text = sent.text("uf")
         if not text:
             return None
@@ -366,7 +364,7 @@ class StrategyChoice(Parameter):
         self._allowed, self._default = allowed, default
 
     def read(self, sent: Parameters) -> Strategy:
-        """The strategy. Raises `InvalidStrategy`."""
+        """Return the strategy. Raises `InvalidStrategy`."""
         text = sent.text(self.name)
         if text is None:
             return self._default
@@ -376,7 +374,7 @@ class StrategyChoice(Parameter):
         raise InvalidStrategy(f"cache_strategy deve ser uma destas: {', '.join(self._allowed)}.")
 
 
-# What companies and registrations have in common (contract 2.4, 2.5).
+# Shared by companies and registrations (contract 2.4, 2.5).
 BY_AGE = (
     Strategy.CACHE_SE_EXISTIR,
     Strategy.CACHE_PREFERENCIAL,
@@ -397,24 +395,24 @@ CACHE_HEADER = CACHE.in_header(
 CREDITS_MAX = CreditsMax()
 CREDITS_MAX_HEADER = CREDITS_MAX.in_header()
 
-CLIENT = MarkHeader(
+CLIENT = TagHeader(
     "X-Cliente",
     "Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo. Não é"
     " parte do que torna duas requisições a mesma. Um CPF é recusado (`MARCA_COM_CPF`).",
     "loja-7",
 )
-REFERENCE = MarkHeader(
+REFERENCE = TagHeader(
     "X-Referencia",
     "A que a consulta pertence, num código seu, como o número de um pedido: por ela se acha a"
     " requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).",
     "pedido:2026/1017",
 )
-MARK_HEADERS = frozenset({b"x-cliente", b"x-referencia"})
+TAG_HEADERS = frozenset({b"x-cliente", b"x-referencia"})
 
 
-def read_marks(headers: Mapping[bytes, bytes]) -> Marks:
-    """What the caller marks a request with. Raises `InvalidParameter`, `MarkWithCpf`."""
-    if MARK_HEADERS.isdisjoint(headers):
-        return NO_MARKS
+def read_tags(headers: Mapping[bytes, bytes]) -> RequestTags:
+    """Return the tags of a request. Raises `InvalidParameter`, `TagWithCpf`."""
+    if TAG_HEADERS.isdisjoint(headers):
+        return NO_TAGS
     sent = Parameters(b"", headers, ())
-    return Marks(CLIENT.read(sent), REFERENCE.read(sent))
+    return RequestTags(CLIENT.read(sent), REFERENCE.read(sent))

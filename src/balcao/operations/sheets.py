@@ -1,7 +1,7 @@
-"""Columns of result files: facts of an answer, and values to compare a file with.
+"""Columns of result files: facts of an answer, and values to compare with those in a file.
 
-Each operation chooses its columns beside its page (`page.py`). All are pure functions of the JSON
-body that callers of the API get (ADR 0045).
+Each operation defines its columns in its `page.py`, as pure functions of the API's JSON body (ADR
+0045).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,20 +15,19 @@ from balcao.operations.views import Body, truth
 
 @dataclass(frozen=True, slots=True)
 class SheetFact:
-    """One column: `balcao_<name>`, and its cell; None if the answer lacks it."""
+    """A column `balcao_<name>` and the function for its cells; None if the answer lacks it."""
 
     name: str
     of: Callable[[Body], str | None]
 
 
-# The official values of one fact, as the answer has them. Empty: it is known that there is none;
-# None: the answer lacks it.
+# Returns the official values of a fact. Empty: there is none; None: the answer lacks it.
 Official = Callable[[Body], Sequence[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class InSheets:
-    """Columns of an operation; by fact (`razao_social`, `cep`, …) what files are compared with."""
+class SheetColumns:
+    """An operation's columns, and by name of a fact (`razao_social`, `cep`) its official values."""
 
     facts: Sequence[SheetFact] = ()
     official: Mapping[str, Official] = field(default_factory=dict)
@@ -46,7 +45,7 @@ def _steps(path: str) -> tuple[str, ...]:
 
 def _reach(value: Any, steps: Sequence[str]) -> Any:
     for name in steps:
-        if type(value) is not dict:  # as JSON is read; asking for a Mapping takes six times as long
+        if type(value) is not dict:  # six times faster than isinstance(value, Mapping)
             return None
         value = value.get(name)
     return value

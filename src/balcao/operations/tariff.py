@@ -1,4 +1,4 @@
-"""All rules of the tariff, and the words of a code."""
+"""All rules of the tariff, and the texts of their codes."""
 
 import hashlib
 from functools import cache
@@ -17,26 +17,26 @@ RULES: Rules = MappingProxyType(
 
 
 def sentence(code: str | None) -> str | None:
-    """A rule in short; a code that a newer version wrote, as it is. None while nothing is known."""
+    """Return the short text of a rule; an unknown code of a newer version is returned as it is."""
     known = RULES.get(code or "")
     return code if known is None else known.sentence
 
 
 def meaning(code: str | None) -> str | None:
-    """A rule in full; None of a code that is not known."""
+    """Return the complete text of a rule; None for an unknown code."""
     known = RULES.get(code or "")
     return None if known is None else known.meaning
 
 
 def with_addresses(code: str | None) -> bool:
-    """Whether one of the credits is for addresses."""
+    """Return whether one of the credits is for addresses."""
     known = RULES.get(code or "")
     return known is not None and known.with_addresses
 
 
 @cache
 def version() -> str:
-    """Another one, whenever a price or its words are another: who was quoted is told."""
+    """Return a digest that changes with any price or its text, so that quotes become invalid."""
     digest = hashlib.blake2b(digest_size=8)
     for code, rule in sorted(RULES.items()):
         digest.update(f"{code}\0{rule.sentence}\0{rule.meaning}\0".encode())

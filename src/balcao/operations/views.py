@@ -1,7 +1,7 @@
-"""What the application shows of an operation: the words of its form, and its results.
+"""The texts of an operation's form, and the parts of a result's page.
 
-A result becomes a `ResultView`: the headline first, then everything else. That is done by pure
-functions of the JSON body that callers of the API get; what is missing in it is not shown.
+A result becomes a `ResultView`, headline first, by pure functions of the API's JSON body. Missing
+values are not shown.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,14 +26,14 @@ _BADGE = Markup('<span class="badge {}">{}</span>')
 
 @dataclass(frozen=True, slots=True)
 class FormWords:
-    """What a form says of itself; its fields are those of the operation's parameters."""
+    """The texts of an operation's form; its fields are those of the operation's parameters."""
 
     slug: str  # in addresses
-    title: str  # what the operation is called, everywhere; its own title is longer
-    answers: str  # what one learns, for the list
-    price: str  # in general
+    title: str  # the operation's short name on all pages
+    answers: str  # description of its results, for the list
+    price: str
     price_sentence: str
-    example: str = "90.010.001/0001-00"  # a document that the sandbox knows
+    example: str = "90.010.001/0001-00"  # a document of the sandbox
     uf_hint: str = ""
 
 
@@ -41,59 +41,59 @@ def source_failed(
     text: str,
     advice: str = "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
 ) -> Notice:
-    """An operation's own words where its source was asked and failed."""
+    """Return an operation's own notice for `SourceFailed`."""
     return Notice("bad", "A fonte falhou", text, advice)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedResult:
-    """A result as it was recorded, and what its request is remembered by."""
+    """A recorded result and the trace of its request."""
 
     body: Body
     trace: Trace
     now_ms: int
-    in_force: bool = True  # False: a certificate that has expired since
-    extensions: Sequence[Extension] = ()  # acts that the operator knows of (contract 4.12)
+    in_force: bool = True  # False: an expired certificate
+    extensions: Sequence[Extension] = ()  # acts entered by the operator (contract 4.12)
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What it came to, in one line that is seen first."""
+    """The first line of a result's page, which summarizes it."""
 
     tone: str
     text: str
     note: str = ""
-    short: str = ""  # where the page says already whom it is about; empty: the same text
+    short: str = ""  # without the subject's name, for pages about it; empty: like `text`
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What is said of one UF, on the map."""
+    """The tile of one UF on the map."""
 
     tone: str  # good, warn, bad, info, neutral
-    text: str  # short: it stands under the UF's letters
-    title: str  # the whole sentence, shown on hover and read out
+    text: str  # short, below the UF's letters
+    title: str  # a sentence, for tooltips and screen readers
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """What asks once more. `name` and `value`: the field that pressing it sends."""
+    """A button that repeats a lookup. `name` and `value`: the field that it submits."""
 
     text: str
-    credits: int  # at the most; 0: it costs nothing
+    credits: int  # the maximum; 0: it costs nothing
     name: str | None = None
     value: str | None = None
     hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """A form that asks once more, about the same document."""
+class RepeatForm:
+    """A form that repeats a lookup about the same document."""
 
     fields: Sequence[tuple[str, str]]  # hidden ones
     buttons: Sequence[Button]
-    needs_birth: bool = False  # it stands on no page, so it is asked for
-    only_prices: bool = False  # leads to the filled form: one press must not cost so much
+    needs_birth: bool = False  # the birth date is not on the page, so it must be entered
+    only_prices: bool = False  # leads to the filled form, which shows the high price first
     title: str = ""
     small: bool = False  # many buttons
 
@@ -109,35 +109,35 @@ class ResultTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """Another operation's latest result about the same company, or how to get it."""
+class RelatedResult:
+    """Another operation's latest result about the same company, or the forms to get it."""
 
     subject: str
     document: str
     title: str
-    note: str  # as long as there is none
-    again: Sequence[Again]
-    table: Callable[[Body], ResultTable]  # of its body, in short
+    note: str  # shown if there is no result
+    repeat_forms: Sequence[RepeatForm]
+    table: Callable[[Body], ResultTable]  # a short table of its body
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """One result. The template shows what there is of it, in this order."""
+    """The page of a result. The template shows its non-empty parts in this order."""
 
     headline: Headline
     facts: Sequence[Fact] = ()
     more_facts: Sequence[tuple[str, Sequence[Fact]]] = ()  # further groups with their titles
     tables: Sequence[ResultTable] = ()
     tables_first: bool = False  # before the facts
-    beside: Beside | None = None  # next to the last of the tables
+    related: RelatedResult | None = None  # next to the last of the tables
     tiles: Mapping[str, Tile] = field(default_factory=dict)
     receipt_id: str | None = None
     receipt_kind: str = ""  # PDF, HTML
-    again: Sequence[Again] = ()
+    repeat_forms: Sequence[RepeatForm] = ()
 
 
-def told(view: ResultView) -> ResultView:
-    """The same without lines that have nothing to say, and without groups of such lines."""
+def without_empty_facts(view: ResultView) -> ResultView:
+    """Return the view without facts that have no value, and without empty groups."""
     groups = [(title, _filled(facts)) for title, facts in view.more_facts]
     return replace(
         view,
@@ -151,39 +151,39 @@ def _filled(facts: Sequence[Fact]) -> Sequence[Fact]:
 
 
 def document(text: str | None) -> Markup | str:
-    """A CNPJ or CPF as it stands in the answer, punctuated, in the figures of registers."""
+    """Return a CNPJ or CPF punctuated, styled as a document number."""
     if not text:
         return "—"
     return REGISTER_FIGURES.format(cpf(text) if len(text) == 11 else cnpj(text))
 
 
-def renewed(fields: Sequence[tuple[str, str]], cost: int = 1, hint: str = "") -> Again:
-    """The usual button, past what is kept."""
-    return Again(fields, [Button(f"Atualizar online ({credits(cost)})", cost, hint=hint)])
+def refresh_form(fields: Sequence[tuple[str, str]], cost: int = 1, hint: str = "") -> RepeatForm:
+    """Return the form with the usual button for a fresh lookup."""
+    return RepeatForm(fields, [Button(f"Atualizar online ({credits(cost)})", cost, hint=hint)])
 
 
 def truth(value: bool | None) -> str | None:
-    """Sim, Não, or nothing known."""
+    """Return `Sim`, `Não` or None."""
     return None if value is None else ("Sim" if value else "Não")
 
 
 def badge(active: bool) -> Markup:
-    """A word for the state in a row of a table."""
+    """Return a badge `Ativa` or `Inativa` for a row of a table."""
     return _BADGE.format("good" if active else "neutral", "Ativa" if active else "Inativa")
 
 
 def noted(text: str | None, note: str | None) -> Markup | str | None:
-    """A cell with something small below it."""
+    """Return a cell with a small note below the text."""
     return _NOTED.format(text or "—", note) if note else text
 
 
 def plural(count: int, one: str, many: str) -> str:
-    """`1 inscrição`, `2 inscrições`."""
+    """Return `1 inscrição`, `2 inscrições`."""
     return f"{count} {one if count == 1 else many}"
 
 
 def coded(of: Body | None) -> str | None:
-    """A code and what it means."""
+    """Return a code with its description."""
     if not of:
         return None
     return " · ".join(str(part) for part in (of.get("codigo"), of.get("descricao")) if part)
@@ -192,7 +192,7 @@ def coded(of: Body | None) -> str | None:
 def activities(
     main: Body | None, others: Iterable[Body], *, exercised: bool = False
 ) -> list[Cells]:
-    """Rows of economic activities, the main one first; and whether each is `exercised`."""
+    """Return rows of economic activities, main one first, optionally with `exercised`."""
     found = [(main, "principal")] if main else []
     found.extend((each, "") for each in others)
     return [
@@ -210,7 +210,7 @@ def _cnae(code: object) -> Markup | None:
 
 
 def address(of: Body, kind: str | None = None) -> str | None:
-    """An address in one line, of whatever parts there are."""
+    """Return an address in one line, without missing parts."""
     street = " ".join(part for part in (kind, of.get("logradouro")) if part)
     town = "/".join(
         part

@@ -13,13 +13,13 @@ import structlog
 from balcao.core.clock import (
     OFF_MS,
     SMALL_MS,
-    Belief,
+    ClockEstimate,
+    ClockReading,
     ClockState,
-    Heard,
     after_gap,
-    begin,
-    listen,
-    read_beside,
+    initial_estimate,
+    take_reading,
+    update,
 )
 
 log = structlog.get_logger()
@@ -48,9 +48,9 @@ class Clock:
     ) -> None:
         self.steady_ms = steady_ms
         self._system_ms = system_ms
-        self._system = read_beside(steady_ms, system_ms)
-        self._belief = begin(self._system.offset_ms, steady_ms(), None)
-        self._offset_ms = self._belief.offset_ms
+        self._system = take_reading(steady_ms, system_ms)
+        self._estimate = initial_estimate(self._system.offset_ms, steady_ms(), None)
+        self._offset_ms = self._estimate.offset_ms
         self._looked_ms = steady_ms()
         self._of_database = False
         self._jumps = 0
@@ -64,39 +64,39 @@ class Clock:
 
         Data that expired before it may be deleted.
         """
-        sure = min(self._belief.sure_ms, self._system.offset_ms)
+        sure = min(self._estimate.safe_offset_ms, self._system.offset_ms)
         # After a long sleep only the next check determines it.
         return min(self.steady_ms(), self._looked_ms + OFF_MS) + sure
 
-    def begin(self, database: Heard | None, books_ms: int | None) -> bool:
+    def begin(self, database: ClockReading | None, ledger_ms: int | None) -> bool:
         """Start with the database's clock, if there is one, and the ledger's latest instant.
 
         Returns True if the clock is behind the ledger.
         """
-        self._system = read_beside(self.steady_ms, self._system_ms)
+        self._system = take_reading(self.steady_ms, self._system_ms)
         self._of_database = database is not None
         steady = self._looked_ms = self.steady_ms()
-        known = None if books_ms is None else books_ms - steady
-        self._believe(begin((database or self._system).offset_ms, steady, known))
-        if self._belief.books_ms is not None:
-            behind_seconds = self.state().books_ahead_ms // 1000
+        known = None if ledger_ms is None else ledger_ms - steady
+        self._set_estimate(initial_estimate((database or self._system).offset_ms, steady, known))
+        if self._estimate.ledger_ms is not None:
+            behind_seconds = self.state().ledger_ahead_ms // 1000
             log.warning("clock.doubted", behind_books_seconds=behind_seconds)
-        return self._belief.behind_books
+        return self._estimate.behind_ledger
 
-    def look(self, database: Heard | None) -> bool:
+    def look(self, database: ClockReading | None) -> bool:
         """Read the wall clock. Return True if it was set back and that is accepted now.
 
         `database`: a reading of its clock; None if there is none or it cannot be read now.
         """
-        self._system = read_beside(self.steady_ms, self._system_ms)
+        self._system = take_reading(self.steady_ms, self._system_ms)
         reading = database if self._of_database else self._system
         if reading is None:
             return False
         steady, looked_ms = self.steady_ms(), self._looked_ms
         self._looked_ms = steady
-        before = after_gap(self._belief, steady - looked_ms, steady)
-        self._believe(listen(before, reading, steady))
-        after = self._belief
+        before = after_gap(self._estimate, steady - looked_ms, steady)
+        self._set_estimate(update(before, reading, steady))
+        after = self._estimate
         if after.jump is not None and after.jump != before.jump:
             self._jumps += 1
             log.error("clock.jumped", seconds=(after.jump.offset_ms - after.offset_ms) // 1000)
@@ -109,7 +109,7 @@ class Clock:
 
     def state(self) -> ClockState:
         """Return the clock's state as of its last reading."""
-        believed, jump, books = self._offset_ms, self._belief.jump, self._belief.books_ms
+        believed, jump, books = self._offset_ms, self._estimate.jump, self._estimate.ledger_ms
         return ClockState(
             self._of_database,
             self._system.offset_ms - believed,
@@ -118,6 +118,6 @@ class Clock:
             self._jumps,
         )
 
-    def _believe(self, belief: Belief) -> None:
-        self._belief = belief
-        self._offset_ms = belief.offset_ms
+    def _set_estimate(self, estimate: ClockEstimate) -> None:
+        self._estimate = estimate
+        self._offset_ms = estimate.offset_ms

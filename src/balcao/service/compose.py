@@ -264,7 +264,7 @@ class _Assembly:
             start=self.lifecycle.start,
             stop=self.lifecycle.stop,
             web=build_site(self.tools, self.metrics, self.observers.request_log),
-            whereabouts=self.settings.whereabouts,
+            proxies=self.settings.proxies,
         )
 
     def application(self) -> Application:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from balcao.backup.schedule import FIRST_SECONDS, POLL_SECONDS_MAX, BackupSchedule
-from balcao.core.clock import Heard
+from balcao.core.clock import ClockReading
 from balcao.core.errors import StorageFailed
 from balcao.lookup.context import Parts
 from balcao.observability.requests import RequestLog
@@ -122,7 +122,7 @@ class Lifecycle:
 
     async def look_at_clock(self) -> None:
         """Read the clock; if it was set back, reset limits and months."""
-        database: Heard | None = None
+        database: ClockReading | None = None
         try:
             database = await self.desk.database_clock(self.clock.steady_ms)
         finally:  # without the database, the system's clock is read
@@ -135,14 +135,14 @@ class Lifecycle:
 
     async def _begin_clock(self) -> None:
         database = await self.desk.database_clock(self.clock.steady_ms)
-        behind_books = self.clock.begin(database, self.desk.latest_instant())
+        behind_ledger = self.clock.begin(database, self.desk.latest_instant())
         self._doubt()
-        if behind_books:
+        if behind_ledger:
             await self.desk.forget_limits(self.clock.now_ms())
         await self._turn_months_back()
 
     def _doubt(self) -> None:
-        self.desk.set_clock_doubt(max(0, -self.clock.state().books_ahead_ms))
+        self.desk.set_clock_doubt(max(0, -self.clock.state().ledger_ahead_ms))
 
     async def _turn_months_back(self) -> None:
         """Correct account months that were begun by a wrong clock."""

@@ -8,7 +8,7 @@ from uuid_utils import uuid7
 
 from balcao.core.calendar import civil_day
 from balcao.core.questions import Mode
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.examination.inventory import configured
 from balcao.home import Home
 from balcao.http.front import NewId
@@ -67,7 +67,7 @@ def build_parts(  # noqa: PLR0917  # all open parts
             math.ceil(settings.source_deadline_seconds) + 1,
         ),
         operations(configured.ufs(settings), lambda: civil_day(now_ms())),
-        Numbering(pepper, settings.public_url.rstrip("/")),
+        ReceiptNumbers(pepper, settings.public_url.rstrip("/")),
         batch_certificate_ms=round(settings.batch_certificate_seconds * 1000),
         result_hours=min(settings.result_days, settings.trace_days) * 24,
         safe_past_ms=safe_past_ms,

@@ -13,7 +13,7 @@ import structlog
 from balcao.core.calendar import HOUR_MS, details_since
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
-from balcao.core.standing import Standing, may_delete
+from balcao.core.store_mark import Standing, may_delete
 from balcao.service.jobs.periodic import Periodic, warn_on_storage_failure
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Cache

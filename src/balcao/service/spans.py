@@ -17,9 +17,9 @@ from opentelemetry.trace import SpanKind, format_trace_id, get_current_span
 
 from balcao.core.access import Caller
 from balcao.core.data_subject import AnswerAbout
-from balcao.core.errors import OriginRefused
-from balcao.core.freshness import Kept
-from balcao.core.idempotency import Attempt
+from balcao.core.errors import SourceRefused
+from balcao.core.freshness import CacheEntry
+from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
 from balcao.core.questions import Inquiry, Part
 from balcao.core.rate_limit import Limit, Verdict
@@ -197,9 +197,13 @@ class _TracedDesk(_Traced):
             verdicts: Sequence[Verdict] = await self._part.spend(caller, limits, now_ms)
             return verdicts
 
-    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+    async def find_attempt(
+        self, account_id: int, key_digest: str, now_ms: int
+    ) -> IdempotencyRecord | None:
         with self._span("desk", "earlier") as span:
-            found: Attempt | None = await self._part.find_attempt(account_id, key_digest, now_ms)
+            found: IdempotencyRecord | None = await self._part.find_attempt(
+                account_id, key_digest, now_ms
+            )
             span.set_attribute("balcao.found", found is not None)
             return found
 
@@ -213,9 +217,9 @@ class _TracedDesk(_Traced):
 class _TracedCache(_Traced):
     """See `Spans.cache`."""
 
-    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         with self._span("cache", "read", **{"balcao.keys": len(keys)}) as span:
-            found: Mapping[str, Kept] = await self._part.read(keys)
+            found: Mapping[str, CacheEntry] = await self._part.read(keys)
             span.set_attribute("balcao.found", len(found))
             return found
 
@@ -237,11 +241,11 @@ class _TracedSource:
         attributes = {"balcao.source": self.name, "balcao.subject": inquiry.subject}
         if inquiry.uf:
             attributes["balcao.uf"] = inquiry.uf
-        refused: OriginRefused | None = None
+        refused: SourceRefused | None = None
         with self._tracing.span(f"source {self.name}", SpanKind.INTERNAL, attributes) as span:
             try:
                 answer = await self._source.ask(inquiry, until)
-            except OriginRefused as error:  # an answer about the data, no failure of the source
+            except SourceRefused as error:  # an answer about the data, no failure of the source
                 span.set_attribute("balcao.outcome", "refused")
                 refused = error
             else:

@@ -38,7 +38,7 @@ from pydantic_settings import (
 )
 
 from balcao.core.access import Plan
-from balcao.core.addresses import Whereabouts
+from balcao.core.addresses import TrustedProxies
 from balcao.core.questions import Subject
 from balcao.home import Home
 from balcao.operations import ALL_OPERATIONS
@@ -547,13 +547,13 @@ class Settings(_SourceSettings):
         return self.public_url.rstrip("/") or self.own_address
 
     @property
-    def whereabouts(self) -> Whereabouts:
+    def proxies(self) -> TrustedProxies:
         """The rules for finding a caller's address.
 
         Without our own TLS, a public https address is a proxy's.
         """
         by_proxy = self.public_url.startswith("https:") and self.tls_certificate is None
-        return Whereabouts(self.trusted_proxies, by_proxy)
+        return TrustedProxies(self.trusted_proxies, by_proxy)
 
     def worker_port(self, number: int) -> int:
         """Return the loopback port of worker `number` (from 0), for its own `/metrics`."""

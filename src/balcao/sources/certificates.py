@@ -41,7 +41,7 @@ class CertificateAdapter(Adapter, Protocol):
     def certify(self, inquiry: Inquiry) -> Exchange[Issuance]:
         """Converse about a certificate. A refusal to issue one is a result, too.
 
-        Raises `OriginRefused` if the source rejects the data of the inquiry.
+        Raises `SourceRefused` if the source rejects the data of the inquiry.
         """
         ...
 

@@ -17,14 +17,14 @@ from balcao.core import routing
 from balcao.core.documents import Cnpj
 from balcao.core.errors import (
     NewIssueRefused,
-    OriginRefused,
     SourceError,
     SourceFailed,
+    SourceRefused,
     SourceUnavailable,
 )
 from balcao.core.questions import Inquiry, Part, Subject
 from balcao.core.registration import Registrations, merged
-from balcao.core.routing import Answered, GoOn, Kind, Outcome, Verdict
+from balcao.core.routing import Answered, AskNext, Kind, Outcome, Verdict
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Absent, Answer, FinishedAnswer, Found, LocalSource, OnlineSource
 from balcao.sources.single_flight import SingleFlight
@@ -238,7 +238,7 @@ class SourceRouter:
             outcomes.append(last.outcome)
             more = more and now() < state.deadline
             verdict = routing.decide(outcomes, more=more, only_local=only_local, issuing=issuing)
-            if not isinstance(verdict, GoOn):
+            if not isinstance(verdict, AskNext):
                 return _answer(verdict, last)
         # no source was asked, or the last one could not answer such an inquiry
         verdict = routing.decide(outcomes, more=False, only_local=only_local)
@@ -326,7 +326,7 @@ async def _attempt(source: OnlineSource, inquiry: Inquiry, deadline: float) -> _
         return failed(Kind.UNAVAILABLE, error.detail, error.retry_in_seconds)
     except SourceFailed as error:
         return failed(Kind.FAILED, error.detail)
-    except OriginRefused as error:
+    except SourceRefused as error:
         another = isinstance(error, NewIssueRefused)
         return failed(Kind.ISSUED_ALREADY if another else Kind.REFUSED, error.detail)
     except TimeoutError:

@@ -27,7 +27,7 @@ import msgspec
 from balcao import __version__
 from balcao.core import breaker
 from balcao.core.breaker import BreakerSettings, Circuit, Refused
-from balcao.core.errors import OriginRefused, SourceError, SourceFailed, SourceUnavailable
+from balcao.core.errors import SourceError, SourceFailed, SourceRefused, SourceUnavailable
 from balcao.core.questions import Subject
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
@@ -215,7 +215,7 @@ class Upstream:
             detail = f"{self.name}: conexões esgotadas"
             self._report("unavailable", started, detail, counts=False)
             raise SourceUnavailable(detail, 1) from None
-        except OriginRefused:
+        except SourceRefused:
             # the source works and rejects the caller's data: mistyped birth dates must not open
             # the circuit
             self._circuit = breaker.succeeded(self._circuit)

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
-from balcao.core.batches import RowStanding, RowState, RowTally, may_move
-from balcao.core.budgets import Happening
+from balcao.core.batches import RowState, RowStatus, RowTally, can_move
+from balcao.core.budgets import AccountEvent
 from balcao.core.calendar import HOUR_MS, civil_day, civil_month, day_starts_ms
-from balcao.core.certificates import CertificateGiven
-from balcao.core.gist import Gist
+from balcao.core.certificates import CertificateSummary
 from balcao.core.ledger import (
     Audit,
+    Balance,
     Bind,
     Change,
     Charge,
@@ -28,7 +28,6 @@ from balcao.core.ledger import (
     HoldGone,
     KeepReceipt,
     KeyBound,
-    Purse,
     Refusal,
     RowGone,
     RowMoved,
@@ -39,6 +38,7 @@ from balcao.core.ledger import (
     TracedCharge,
     Unbind,
 )
+from balcao.core.result_summary import ResultSummary
 from balcao.storage.budgets import BudgetBook
 from balcao.storage.numbers import least_number, numbers_of_hour
 
@@ -84,7 +84,7 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
 
 def _need(needed: Needs, change: Change) -> None:
     match change:
-        case Charge() | Hold() | TopUp() | Happening():
+        case Charge() | Hold() | TopUp() | AccountEvent():
             needed.accounts.add(change.account_id)
         case Settle():
             needed.accounts.add(change.account_id)
@@ -113,7 +113,7 @@ def is_batch_row(changes: Sequence[Change]) -> bool:
 class Batch:
     """The state that lists are decided by, and the rows admitted so far."""
 
-    purses: dict[int, Purse]
+    balances: dict[int, Balance]
     holds: dict[str, OpenHold]
     bound: dict[tuple[int, str], str]  # idempotency key -> request_id
     forms: set[str] = field(default_factory=set)  # carried out
@@ -134,9 +134,9 @@ class Batch:
     traces: list[Row] = field(default_factory=list)  # may be recorded already
     certificates: list[Row] = field(default_factory=list)  # traces with a certificate
     audits: list[Row] = field(default_factory=list)
-    events: list[Happening] = field(default_factory=list)
+    events: list[AccountEvent] = field(default_factory=list)
     jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
-    rows: dict[tuple[str, int], RowStanding] = field(default_factory=dict)  # of batches
+    rows: dict[tuple[str, int], RowStatus] = field(default_factory=dict)  # of batches
     moved: dict[tuple[str, int], Row] = field(default_factory=dict)
     # Earliest charge of each account for an instant that is in the daily totals already.
     late: dict[int, int] = field(default_factory=dict)
@@ -182,7 +182,7 @@ class Batch:
                 return DoneBefore() if change.signed.form_id in self.forms else None
             case RowMoved():
                 row = self.rows.get((change.batch_id, change.line))
-                return None if may_move(row, change.state, change.request_id) else RowGone()
+                return None if can_move(row, change.state, change.request_id) else RowGone()
             case _:
                 return None
 
@@ -190,15 +190,15 @@ class Batch:
         """Return a refusal if credits are short in account or budget, or the hold is gone."""
         match change:
             case Charge() | Hold() | TracedCharge():
-                purse = self.purses[change.account_id]
-                short = purse.short_of(change.credits, civil_month(change.at_ms))
-                if short is not None or not purse.budgets:
+                balance = self.balances[change.account_id]
+                short = balance.shortfall(change.credits, civil_month(change.at_ms))
+                if short is not None or not balance.budgets:
                     return short
                 return self.book.covering(change).refusal(change)
             case Settle():
                 return None if change.request_id in self.holds else HoldGone()
             case TopUp(credits=credits) if credits < 0:
-                return self.purses[change.account_id].short_to_take_back(-credits)
+                return self.balances[change.account_id].shortfall_if_taken_back(-credits)
             case _:
                 return None
 
@@ -207,7 +207,7 @@ class Batch:
             case Charge():
                 self._charge(change)
             case TracedCharge():
-                for each in change.apart():
+                for each in change.split():
                     self._apply(each)
             case Hold():
                 self._hold(change)
@@ -221,7 +221,7 @@ class Batch:
                         (*_trace_values(change), *_certificate_values(change.certificate))
                     )
             case TopUp():
-                self.purses[change.account_id].balance_credits += change.credits
+                self.balances[change.account_id].balance_credits += change.credits
                 self._add_entry(
                     (change.account_id, change.at_ms, civil_month(change.at_ms), "top_up",
                      change.credits, 0, None, None, None, None, None, change.reason, None, None,
@@ -255,7 +255,7 @@ class Batch:
                 self.audits.append(audit_row(change))
             case Enqueue():
                 self.jobs[change.kind, change.about] = change
-            case Happening():
+            case AccountEvent():
                 self.events.append(change)
             case RowMoved():
                 self._move(change)
@@ -274,7 +274,7 @@ class Batch:
             change.answer, int(back and change.code is not None), change.batch_id, change.line,
         )  # fmt: skip
 
-    def _tally(self, batch_id: str, row: RowStanding, sign: int) -> None:
+    def _tally(self, batch_id: str, row: RowStatus, sign: int) -> None:
         tally = self.tallies.setdefault((batch_id, row.state), RowTally())
         tally.rows += sign
         tally.credits += sign * row.credits
@@ -293,15 +293,15 @@ class Batch:
 
     def _charged_lookup(self, charge: TracedCharge) -> Refusal | None:
         month, credits = civil_month(charge.opened_ms), charge.credits
-        purse, budgets = self.purses[charge.account_id], None
-        if purse.budgets:
+        balance, budgets = self.balances[charge.account_id], None
+        if balance.budgets:
             if (refused := self._find_shortage(charge)) is not None:
                 return refused
-            purse.post(credits, month)
+            balance.post(credits, month)
             budgets = self.book.covering(charge).charge(charge)
-        elif (short := purse.spend(credits, month)) is not None:
+        elif (short := balance.spend(credits, month)) is not None:
             return short
-        if charge.request_id < least_number(purse.folded_ms):
+        if charge.request_id < least_number(balance.folded_ms):
             self._unfold(charge.account_id, charge.opened_ms)
         row = (*msgspec.structs.astuple(charge)[:_STORED_FIELDS], month, budgets)
         if charge.document_hash is None and charge.certificate is None:
@@ -321,11 +321,11 @@ class Batch:
         self.months.add(entry[2])
 
     def _charge(self, change: Charge) -> None:
-        month, purse = civil_month(change.at_ms), self.purses[change.account_id]
-        purse.post(change.credits, month)
-        if change.at_ms < purse.folded_ms:
+        month, balance = civil_month(change.at_ms), self.balances[change.account_id]
+        balance.post(change.credits, month)
+        if change.at_ms < balance.folded_ms:
             self._unfold(change.account_id, change.at_ms)
-        budgets = self.book.covering(change).charge(change) if purse.budgets else None
+        budgets = self.book.covering(change).charge(change) if balance.budgets else None
         self._add_entry(
             (change.account_id, change.at_ms, month, "charge", -change.credits, 0,
              change.request_id, change.key_id, change.operation, change.rule, change.origin, None,
@@ -333,9 +333,9 @@ class Batch:
         )  # fmt: skip
 
     def _hold(self, change: Hold) -> None:
-        month, purse = civil_month(change.at_ms), self.purses[change.account_id]
-        purse.hold(change.credits, month)
-        budgets = self.book.covering(change).hold(change) if purse.budgets else None
+        month, balance = civil_month(change.at_ms), self.balances[change.account_id]
+        balance.hold(change.credits, month)
+        budgets = self.book.covering(change).hold(change) if balance.budgets else None
         self.holds[change.request_id] = OpenHold(
             change.account_id, change.key_id, change.operation, change.credits, change.client,
             change.reference, budgets,
@@ -355,11 +355,11 @@ class Batch:
         assert hold.account_id == change.account_id, "a hold is settled by its own account"
         assert 0 <= change.credits <= hold.credits, "the hold is the highest possible price"
         month = civil_month(change.at_ms)
-        purse = self.purses[change.account_id]
-        purse.hold(-hold.credits, month)
+        balance = self.balances[change.account_id]
+        balance.hold(-hold.credits, month)
         if change.credits:
-            purse.post(change.credits, month)
-            if change.at_ms < purse.folded_ms:
+            balance.post(change.credits, month)
+            if change.at_ms < balance.folded_ms:
                 self._unfold(change.account_id, change.at_ms)
         if hold.budgets is not None:
             self.book.settle(hold.budgets, hold.credits, change.credits, change.at_ms)
@@ -384,7 +384,7 @@ class Batch:
         )  # fmt: skip
 
 
-def _certificate_values(brought: CertificateGiven | None) -> Row:
+def _certificate_values(brought: CertificateSummary | None) -> Row:
     """Return a certificate's verdict, validity, name, receipt and day of issue."""
     if brought is None:
         return _NO_CERTIFICATE
@@ -398,11 +398,11 @@ def _trace_values(trace: Trace) -> Row:
 
 
 def _trace_row(trace: Trace) -> Row:
-    gist = trace.gist or _NO_GIST
-    return (*_trace_values(trace), gist.name, gist.result)
+    result_summary = trace.result_summary or _NO_GIST
+    return (*_trace_values(trace), result_summary.name, result_summary.result)
 
 
-_NO_GIST = Gist(None, None)
+_NO_GIST = ResultSummary(None, None)
 
 
 def audit_row(done: Audit) -> Row:
@@ -448,7 +448,7 @@ OPENED_COLUMNS = (
 )  # fmt: skip
 # The columns that all traces have.
 TRACE_COLUMNS = Trace.__struct_fields__[:-2]
-GIST_COLUMNS = (*TRACE_COLUMNS, *Gist.__struct_fields__)
+GIST_COLUMNS = (*TRACE_COLUMNS, *ResultSummary.__struct_fields__)
 CERTIFICATE_COLUMNS = (*TRACE_COLUMNS, *_CERTIFICATE_ONLY_COLUMNS)
 AUDIT_COLUMNS = (
     "at_ms", "channel", "user_id", "form_id", "action", "account_id", "target", "detail",

@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from balcao.core.batches import OVER, BatchQuote, BatchState, PauseReason, RowState, RowTally
+from balcao.core.batches import (
+    FINISHED_STATES,
+    BatchQuote,
+    BatchState,
+    PauseReason,
+    RowState,
+    RowTally,
+)
 
 Tallies: TypeAlias = Mapping[RowState, RowTally]
 
@@ -82,7 +89,7 @@ class StoredBatch:
     @property
     def still_at_most(self) -> int:
         """Return the credits that it may still cost, besides those spent and held."""
-        if self.quote is None or self.state in OVER or self.state == "encerrando":
+        if self.quote is None or self.state in FINISHED_STATES or self.state == "encerrando":
             return 0
         most = (
             self.quote.greatest if self.ceiling is None else min(self.quote.greatest, self.ceiling)

@@ -21,7 +21,7 @@ from obstore.exceptions import (
     PreconditionError,
 )
 
-from balcao.core.standing import MarkVersion, StoreMark
+from balcao.core.store_mark import MarkVersion, StoreMark
 from balcao.home import make_durable
 
 if TYPE_CHECKING:

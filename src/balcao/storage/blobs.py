@@ -22,8 +22,8 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, from_url
 
 from balcao.core.errors import StorageFailed
-from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, hashing
-from balcao.core.standing import MarkVersion, StoreMark
+from balcao.core.receipts import RECEIPT_BYTES_MAX, digest_of, new_digest
+from balcao.core.store_mark import MarkVersion, StoreMark
 from balcao.home import make_durable
 from balcao.storage import blob_mark
 
@@ -80,7 +80,7 @@ class StoredBlobs:
 
         A single stream would have to be read within `REQUEST_SECONDS`, however slow our client.
         """
-        seen = hashing()
+        seen = new_digest()
         with _storage_errors():
             try:
                 found = await obstore.head_async(self._store, _path(digest))

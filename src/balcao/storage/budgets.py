@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from balcao.core.budgets import (
+    AccountEvent,
     Budget,
     BudgetUse,
-    Happening,
     OverBudget,
     OwnerKind,
     event_body,
-    over,
+    excess,
     owners_of,
     period_of,
     threshold_reached,
@@ -32,7 +32,7 @@ from balcao.core.ledger import Change, Charge, Hold, TracedCharge
 # A row read by an engine: a budget, then one of its uses (period and numbers, or nulls if none).
 BUDGET_COLUMNS = Budget.__struct_fields__
 USE_COLUMNS = ("budget_id", "period", *BudgetUse.__struct_fields__)
-EVENT_COLUMNS = Happening.__struct_fields__
+EVENT_COLUMNS = AccountEvent.__struct_fields__
 
 Owner: TypeAlias = tuple[int, OwnerKind, str]  # the account first
 BudgetPeriod: TypeAlias = tuple[int, str]  # a budget and one of its periods
@@ -96,7 +96,9 @@ class Covering(msgspec.Struct, frozen=True, gc=False):
     def refusal(self, change: Charge | Hold | TracedCharge) -> OverBudget | None:
         """Return the refusal of the first budget that a change exceeds; None if all cover it."""
         for tally in self.tallies:
-            if (refused := over(tally.budget, tally.use, tally.period, change.credits)) is not None:
+            if (
+                refused := excess(tally.budget, tally.use, tally.period, change.credits)
+            ) is not None:
                 _mark_changed(tally, change.at_ms, self.changed)
                 tally.refused = True
                 return refused
@@ -207,10 +209,10 @@ class BudgetBook:
         names = [f'[{tally.budget.budget_id},"{tally.period}"]' for tally in tallies]
         return Covering(tallies, f"[{','.join(names)}]", self._changed)
 
-    def close(self) -> tuple[Uses, list[Happening]]:
+    def close(self) -> tuple[Uses, list[AccountEvent]]:
         """Return the rows and the events to write. Called once for each batch."""
         uses = Uses([], [])
-        events: list[Happening] = []
+        events: list[AccountEvent] = []
         for tally in sorted(self._changed, key=_period_key):
             budget, use, refused = tally.budget, tally.use, tally.refused
             # A budget that has ended sends no warnings, though its holds are still settled.
@@ -219,7 +221,7 @@ class BudgetBook:
                 if reached > use.warned_percent:
                     body = event_body(budget, use, tally.period)
                     events += [
-                        Happening(budget.account_id, kind, tally.at_ms or 0, body)
+                        AccountEvent(budget.account_id, kind, tally.at_ms or 0, body)
                         for kind in warnings_due(budget, use, refused=refused)
                     ]
                     use.warned_percent = reached

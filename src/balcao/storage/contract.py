@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from balcao.core.access import KeyDoor, Plan
+from balcao.core.access import KeyRestrictions, Plan
 from balcao.core.data_subject import DataSubject
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Origin
 from balcao.core.questions import Mode
-from balcao.core.standing import MarkVersion, StoreMark
+from balcao.core.store_mark import MarkVersion, StoreMark
 
 EngineName: TypeAlias = Literal["sqlite", "postgresql"]
 ConsultationState: TypeAlias = Literal["running", "charged", "free"]
@@ -56,7 +56,7 @@ class NewKey:
     expires_ms: int | None = None
     per_minute: int | None = None
     per_day: int | None = None
-    door: KeyDoor | None = None
+    restrictions: KeyRestrictions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +151,18 @@ class Cache(Protocol):
     On disk, keys of natural persons have keyed hashes in place of CPF and birth date.
     """
 
-    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         """Return the entries that exist, in one round trip.
 
         An entry that cannot be read counts as absent. Never raises.
         """
         ...
 
-    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
+    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, CacheEntry] | None:
         """Like `read`, without I/O that blocks. None: `read` has to be awaited."""
         ...
 
-    def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
+    def keep(self, entries: Sequence[tuple[str, CacheEntry]]) -> None:
         """Store entries in the background. A newer answer is not replaced. Never raises.
 
         An answer stamped by a clock that was ahead counts as oldest (`core.freshness.is_ahead`).

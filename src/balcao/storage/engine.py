@@ -10,9 +10,9 @@ from typing import Protocol, TypeAlias, TypeVar
 import msgspec
 
 from balcao.core.access import Caller
-from balcao.core.clock import Heard
+from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
-from balcao.core.idempotency import Attempt
+from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
@@ -90,7 +90,9 @@ class Engine(Protocol):
         """Return the holder of a key, or None if it is unknown or not in force."""
         ...
 
-    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+    async def find_attempt(
+        self, account_id: int, key_digest: str, now_ms: int
+    ) -> IdempotencyRecord | None:
         """Return the attempt recorded under an idempotency key that has not expired.
 
         Raises `StorageFailed`, and `CommitUncertain` where a record is not confirmed.
@@ -138,7 +140,7 @@ class Engine(Protocol):
         """
         ...
 
-    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+    async def database_clock(self, steady_ms: Callable[[], int]) -> ClockReading | None:
         """Read the database's own clock beside the steady one. None: it has no clock of its own.
 
         Raises `StorageFailed`.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from balcao.core.standing import DeskMark, Standing, StoreMark, may_delete, standing_of
+from balcao.core.store_mark import DeskMark, Standing, StoreMark, compare_marks, may_delete
 from balcao.storage.contract import Blobs
 
 MARK_EVERY_SECONDS = 60.0
@@ -42,7 +42,7 @@ class _Desk(Protocol):
 async def standing(desk: _Desk, blobs: Blobs) -> Standing:
     """Return how the desk stands to the store now. Raises `StorageFailed`."""
     in_store, _ = await blobs.read_mark()
-    return standing_of(in_store, await desk.receipt_marks.all())
+    return compare_marks(in_store, await desk.receipt_marks.all())
 
 
 async def may_delete_now(desk: _Desk, blobs: Blobs) -> bool:
@@ -55,7 +55,7 @@ async def renew(desk: _Desk, blobs: Blobs, now_ms: int) -> Renewal:
     in_store, version = await blobs.read_mark()
     following = await desk.receipt_marks.next(in_store, drawn(), now_ms)
     if following is None:
-        return Renewal(standing_of(in_store, await desk.receipt_marks.all()))
+        return Renewal(compare_marks(in_store, await desk.receipt_marks.all()))
     if await blobs.write_mark(following, version):
         return Renewal("current")
     # Another node was faster, or another desk uses the store: the next renewal finds out. If the

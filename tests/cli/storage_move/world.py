@@ -14,9 +14,9 @@ from balcao.core.access import Account
 from balcao.core.availability import SourceCounts
 from balcao.core.budgets import Budget
 from balcao.core.calendar import HOUR_MS
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.extensions import Extension
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
@@ -38,7 +38,7 @@ from tests.storage.world import NOW, a_bind, a_charge, a_finish, a_hold, a_keep,
 # Characters that COPY escapes.
 ODD = "aba\tlinha\nretorno\rbarra\\ nulo \\N 'aspas\" ção 😀\b\v\f"
 
-BROUGHT = CertificateGiven("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
+BROUGHT = CertificateSummary("CND", "2027-02-15", ODD, "n1", "application/pdf", "2026-08-19")
 # Other kinds of charged lookups.
 MORE: tuple[dict[str, Any], ...] = (
     {"document": "***", "document_hash": b"\0\2"},
@@ -79,11 +79,11 @@ def furnish(desk: Desk) -> None:
     async def people() -> None:
         result = desk.people
         op = await result.add_user(NewUser("op@exemplo.com.br", "Op", "operator", None), BY, NOW)
-        await desk.seats.give(op.user_id, acme.account_id, "manager", BY, NOW)
+        await desk.memberships.give(op.user_id, acme.account_id, "manager", BY, NOW)
         await result.open_session(op.user_id, a_token("s2"), BY, NOW, ODD)
         worn = result.session(a_token("s2"), NOW, 10**9, 10**9)
         assert worn is not None
-        assert await desk.seats.act_in(worn.session_id, op.user_id, acme.account_id)
+        assert await desk.memberships.act_in(worn.session_id, op.user_id, acme.account_id)
         act = Extension("state_certificate", "SP", "2026-05-01", "2026-05-31", None, 90, ODD)
         await desk.extensions.add(act, BY, NOW)
         lia = await result.add_user(
@@ -150,7 +150,10 @@ def keep(cache: SqliteCache | PostgresCache, number: int, *, asked_ms: int = NOW
     with closing(cache):
         cache.keep(
             [
-                (f"empresa:{one}:{ODD if one == 1 else ''}", Kept(b"\0x" * one, asked_ms, "s"))
+                (
+                    f"empresa:{one}:{ODD if one == 1 else ''}",
+                    CacheEntry(b"\0x" * one, asked_ms, "s"),
+                )
                 for one in range(number)
             ]
         )

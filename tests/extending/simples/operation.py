@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.errors import CnpjNotFound, InvalidCnpj
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
@@ -18,20 +18,20 @@ from balcao.core.writing import day
 from balcao.operations.contract import (
     EXAMPLE_MS,
     PROBLEMS_OF_ALL,
-    Circumstances,
+    AnswerContext,
     Example,
     Operation,
 )
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
-from balcao.operations.sheets import InSheets, day_fact, fact
+from balcao.operations.sheets import SheetColumns, day_fact, fact
 from balcao.operations.views import (
     FormWords,
     Headline,
     RecordedResult,
     ResultView,
     document,
-    renewed,
+    refresh_form,
     source_failed,
 )
 
@@ -48,9 +48,9 @@ FAILURES = {"ERRO_INTERNO": source_failed("O registro do Simples não respondeu.
 class Option(Record, frozen=True):
     """The source's record."""
 
-    cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
-    optante: Annotated[bool, said("`true` se é optante.")]
-    desde: Annotated[str | None, said("Início da opção.", format="date")] = None
+    cnpj: Annotated[str, doc("CNPJ consultado, sem pontuação.")]
+    optante: Annotated[bool, doc("`true` se é optante.")]
+    desde: Annotated[str | None, doc("Início da opção.", format="date")] = None
 
     def flaw(self, inquiry: Inquiry) -> str | None:
         return self.another(self.cnpj, inquiry)
@@ -88,7 +88,7 @@ class SimplesLookup(Operation):
         price_sentence="3 créditos por consulta. Falhas não custam nada.",
     )
     failures = FAILURES
-    in_sheets = InSheets((fact("optante", "optante"), day_fact("optante_desde", "desde")))
+    sheet_columns = SheetColumns((fact("optante", "optante"), day_fact("optante_desde", "desde")))
     answer = OptionAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, CnpjNotFound)
 
@@ -108,7 +108,7 @@ class SimplesLookup(Operation):
         return 3
 
     def deliver(
-        self, question: Question, outcome: Delivered, circumstances: Circumstances
+        self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
         return Conclusion(
             status=200,
@@ -131,7 +131,7 @@ class SimplesLookup(Operation):
         return ResultView(
             Headline(*(("good", "Optante") if body["optante"] else ("info", "Não optante"))),
             facts=(("CNPJ", document(body["cnpj"])), ("Desde", day(body["desde"]))),
-            again=(renewed([("cnpj", body["cnpj"]), ("onde", "fonte")], 3),),
+            repeat_forms=(refresh_form([("cnpj", body["cnpj"]), ("onde", "fonte")], 3),),
         )
 
 

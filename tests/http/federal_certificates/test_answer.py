@@ -44,8 +44,8 @@ def inquiry(cnpj: str = CNPJ) -> Inquiry:
 
 
 def money(world: Service, of: Client | None = None) -> tuple[int, int]:
-    purse = world.purse(of)
-    return purse.balance_credits, purse.held_credits
+    balance = world.balance(of)
+    return balance.balance_credits, balance.held_credits
 
 
 # Status and charge, row by row.

@@ -81,7 +81,7 @@ def test_every_refusal_has_its_code_and_leaves_nothing_behind(world: Service) ->
         assert (answer.status, answer.code) == (400, code), query
         assert_refused(answer, 400, code)
     assert world.source.asked == 0
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
 
     corrected = world.get(federal(), idempotency_key=KEY)
     assert corrected.status == 200

@@ -38,7 +38,7 @@ def test_other_parameters_under_the_same_key_are_refused(world: Service) -> None
         answer = world.get(path, idempotency_key=KEY)
         assert (answer.status, answer.code) == (400, "IDEMPOTENCY_KEY_REUTILIZADA"), path
         assert answer.credits == 0
-    assert (world.source.asked, world.purse().balance_credits) == (1, 998)
+    assert (world.source.asked, world.balance().balance_credits) == (1, 998)
 
 
 def test_another_birth_date_is_another_request(world: Service) -> None:

@@ -161,14 +161,14 @@ def seen(world: Service, cnpj: str, entry: Entry, query: str) -> tuple[Expected,
     if entry.fields is not None:
         kept = a_federal(cnpj, **{"name": OLD, **entry.fields})
         world.keep(kept, days=entry.age_seconds / DAY_SECONDS)
-    before, asked, money = world.kept(inquiry), world.source.asked, world.purse()
+    before, asked, money = world.kept(inquiry), world.source.asked, world.balance()
 
     answer = world.get(federal(f"cnpj={cnpj}&{query}"))
 
     after, body = world.kept(inquiry), answer.json
     left = "none" if after is None else "old" if after == before else "new"
-    assert money.balance_credits - world.purse().balance_credits == answer.credits
-    assert world.purse().held_credits == 0
+    assert money.balance_credits - world.balance().balance_credits == answer.credits
+    assert world.balance().held_credits == 0
     result = body["error"] is False
     if result:
         assert body["billing"] == {"credits": answer.credits, "source": body["source"]}
@@ -332,7 +332,7 @@ def test_a_fallback_holds_2_and_costs_1(world: Service) -> None:
     answer = world.get(path, poor)
 
     assert (answer.status, answer.json["source"], answer.credits) == (200, "cache", 1)
-    assert (world.purse(poor).balance_credits, world.purse(poor).held_credits) == (1, 0)
+    assert (world.balance(poor).balance_credits, world.balance(poor).held_credits) == (1, 0)
 
 
 def test_many_deliveries_of_one_entry_over_its_last_days(world: Service) -> None:

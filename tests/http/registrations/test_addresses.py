@@ -239,7 +239,7 @@ def test_unavailable_addresses_are_not_charged(pair: Pair, of: Lookup, error: Ex
     assert (answer.status, answer.credits) == (200, 1)
     assert answer.json["success"] is True
     assert "endereco" not in answer.json["inscricoes_estaduais"][0]
-    assert (pair.world.purse().balance_credits, pair.world.purse().held_credits) == (999, 0)
+    assert (pair.world.balance().balance_credits, pair.world.balance().held_credits) == (999, 0)
 
     pair.second.says(of_addresses)  # the entry has no addresses: a miss
     again = pair.world.get(of.path(of.document, f"uf=SP&endereco=true&{ONLY_CACHE}"))

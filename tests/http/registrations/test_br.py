@@ -51,7 +51,7 @@ def test_all_ufs_online(world: Service, of: Lookup) -> None:
     assert answer.json["uf"] == ("SP" if of is SINTEGRA else "BR")  # principal UF; UF queried
     assert sorted(map(str, asked_about(world))) == of.ufs
     assert (the_charge(world).credits, the_charge(world).origin) == (-price, "online")
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000 - price, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000 - price, 0)
     assert not world.check().complaints
 
 
@@ -82,8 +82,8 @@ def test_failed_ufs_are_reported_and_not_charged(world: Service, of: Lookup) -> 
     assert answer.json["success"] is True
     assert answer.json["error"] is False
     assert [uf for uf in of.ufs if world.kept(inquiry(of, uf)) is None] == ["BA", "MG", "RS"]
-    assert world.purse().balance_credits == 1000 - len(of.ufs) + 3
-    assert world.purse().held_credits == 0
+    assert world.balance().balance_credits == 1000 - len(of.ufs) + 3
+    assert world.balance().held_credits == 0
 
 
 @both
@@ -114,7 +114,7 @@ def test_when_all_fail_it_is_an_error(
     assert answer.json["success"] is False
     assert "ufs" not in answer.json
     assert answer.headers.get("retry-after") == (None if status == 500 else "40")
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert all(world.kept(inquiry(of, uf)) is None for uf in of.ufs)
 
 
@@ -206,7 +206,7 @@ def test_each_uf_falls_back_alone(world: Service, of: Lookup) -> None:
                 uf: "cache" if uf in cached else "indisponivel" for uf in of.ufs
             }
             assert answer.json["is_cache"] is True  # nothing came online
-    assert world.purse().balance_credits == 1000 - sum(map(len, FALLBACKS.values()))
+    assert world.balance().balance_credits == 1000 - sum(map(len, FALLBACKS.values()))
 
 
 @both

@@ -8,9 +8,9 @@ import pytest
 
 from balcao.core.errors import SourceUnavailable
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import Circumstances
+from balcao.operations.contract import AnswerContext
 from balcao.operations.parameters import Parameters
 from tests.records import CNPJ
 
@@ -37,7 +37,7 @@ def concluded(outcomes: Sequence[Outcome], query: bytes) -> tuple[Conclusion, An
     # Whoever else was asked did not answer.
     missing = len(question.inquiries) - len(outcomes)
     outcomes = [*outcomes, *[Failed(SourceUnavailable())] * missing]
-    answer = operation.conclude(question, outcomes, Circumstances(0, 1, Numbering(b""), None))
+    answer = operation.conclude(question, outcomes, AnswerContext(0, 1, ReceiptNumbers(b""), None))
     return answer, json.loads(b"{" + answer.fields)
 
 

@@ -233,7 +233,7 @@ def test_a_cnpj_that_does_not_exist(world: Service) -> None:
     world.source.says_absent()
     for query in ("uf=SP", "uf=BR", "uf=BR&endereco=true"):
         assert_error(world.get(SINTEGRA.at(query)), 404, "CNPJ_NAO_ENCONTRADO", SINTEGRA)
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
 
 
 def test_a_person_without_registrations_is_no_404(world: Service) -> None:
@@ -260,4 +260,4 @@ def test_head_is_405_and_has_no_body(world: Service) -> None:
         assert (answer.status, answer.raw) == (405, b"")
         assert set(answer.headers["allow"].split(", ")) == {"GET", "OPTIONS"}
     assert world.source.asked == 0
-    assert world.purse().balance_credits == 1000
+    assert world.balance().balance_credits == 1000

@@ -66,7 +66,7 @@ def test_a_cnpj_that_does_not_exist(world: Service, query: str) -> None:
     assert (cached_ufs(world), world.kept(Inquiry("company", Cnpj.parse(CNPJ)))) == ([], None)
     assert about_companies(world) == 1
     assert not world.charges()
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert not world.check().complaints
     assert world.get(sintegra(query=query), idempotency_key=KEY).body == answer.body
 

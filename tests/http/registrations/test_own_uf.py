@@ -160,7 +160,7 @@ def test_from_one_internal_lookup(world: Service, query: str) -> None:
     assert asked(world) == [("company", None), ("state_registration", "SP")]
     (charge,) = world.charges()
     assert (charge.credits, charge.operation) == (-1, "sintegra")
-    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (999, 0)
     assert not world.check().complaints
 
     kept = world.get(company(query="cache_strategy=CACHE_SE_EXISTIR"))
@@ -213,7 +213,7 @@ def test_the_states_may_fail_after_the_registry_answered(world: Service) -> None
     answer = world.get(NO_UF, idempotency_key=KEY)
 
     assert (answer.status, answer.code, answer.credits) == (500, "ERRO_INTERNO", 0)
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     world.source.finds()
     assert world.get(NO_UF, idempotency_key=KEY).body == answer.body
 
@@ -244,7 +244,7 @@ def test_still_unknown_is_a_refusal(world: Service, say: Callable[[Inquiry], Ans
     assert answer.json["inscricoes_estaduais"] == []
     assert asked(world) == [("company", None)]
     assert not world.charges()
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert not world.check().complaints
 
     corrected = world.get(sintegra(query="uf=SP"), idempotency_key=KEY)
@@ -283,7 +283,7 @@ def test_a_company_that_does_not_exist(world: Service) -> None:
     assert (answer.status, answer.code, answer.credits) == (404, "CNPJ_NAO_ENCONTRADO", 0)
     assert answer.json["cnpj"] == CNPJ
     assert asked(world) == [("company", None)]
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert world.kept(Inquiry("company", Cnpj.parse(CNPJ))) is None
     replay = world.get(NO_UF, idempotency_key=KEY)
     assert (replay.body, replay.headers["idempotent-replayed"]) == (answer.body, "true")

@@ -45,9 +45,9 @@ def second_under_the_same_key(world: Service, by: Client) -> tuple[Reply, bool]:
     async def scenario() -> tuple[Reply, bool]:
         world.source.waits()
         first = world.begin(NO_UF, by, idempotency_key=KEY)
-        await world.until(lambda: world.purse(by).held_credits == 1 and world.source.asked == 1)
+        await world.until(lambda: world.balance(by).held_credits == 1 and world.source.asked == 1)
         second = world.begin(NO_UF, by, idempotency_key=KEY)
-        await world.until(lambda: second.done() or world.purse(by).held_credits == 2)
+        await world.until(lambda: second.done() or world.balance(by).held_credits == 2)
         at_once = second.done()
         world.source.answers_now()
         assert (await first).status == 200
@@ -62,7 +62,7 @@ def test_two_under_the_same_key_are_one_charge(world: Service) -> None:
 
     assert answer.credits == 0
     assert len(world.charges()) == 1
-    assert (world.purse().balance_credits, world.purse().held_credits) == (999, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (999, 0)
     assert asked(world) == [("company", None), ("state_registration", "SP")]
     assert not world.check().complaints
 
@@ -84,7 +84,7 @@ def test_an_execution_that_died_while_the_registry_was_asked(world: Service) -> 
 
     world.die(NO_UF, idempotency_key=KEY)
 
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
     assert world.get(NO_UF, idempotency_key=KEY).code == "RESULTADO_INDISPONIVEL"
 
 
@@ -93,6 +93,6 @@ def test_our_own_failure_while_the_registry_is_asked_is_replayed(world: Service)
     world.source.has_a_bug(RuntimeError("x"))
     first = world.get(NO_UF, idempotency_key=KEY)
     assert (first.status, first.code, first.credits) == (500, "ERRO_INTERNO", 0)
-    assert world.purse().held_credits == 0
+    assert world.balance().held_credits == 0
     world.source.finds()
     assert world.get(NO_UF, idempotency_key=KEY).body == first.body

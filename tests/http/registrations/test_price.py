@@ -33,12 +33,12 @@ def test_402_names_the_greatest_price_of_the_path(world: Service, of: Lookup, ke
         assert answer.json["creditos_necessarios"] == needed
         assert answer.json["creditos_disponiveis"] == (whole - 1 if by is client else 0)
     assert world.source.asked == 0
-    assert world.purse(client).held_credits == 0
+    assert world.balance(client).held_credits == 0
 
     world.top_up(client, 1)  # and the key was not taken
     answer = world.get(br(of, "x=1"), client, idempotency_key="pedido-0001")
     assert (answer.status, answer.credits) == (200, whole)
-    assert world.purse(client).balance_credits == 0
+    assert world.balance(client).balance_credits == 0
 
 
 @both
@@ -50,12 +50,15 @@ def test_the_greatest_price_is_held_and_the_rest_released(world: Service, of: Lo
         world.source.waits()
         task = world.begin(br(of, "endereco=true"))
         await world.until(lambda: world.source.asked == len(of.ufs))
-        assert world.purse().held_credits == len(of.ufs) + 1
+        assert world.balance().held_credits == len(of.ufs) + 1
         world.source.answers_now()
         assert (await task).credits == len(of.ufs) - 1
 
     world.run(scenario())
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1001 - len(of.ufs), 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (
+        1001 - len(of.ufs),
+        0,
+    )
     assert not world.check().complaints
 
 
@@ -68,7 +71,7 @@ def test_the_addresses_cost_one_more(world: Service, of: Lookup, query: str) -> 
         answer = world.get(of.path(of.document, query + "&cache_strategy=CACHE_SE_EXISTIR"))
         assert (answer.status, answer.credits) == (200, price)
     assert [charge.origin for charge in world.charges()] == ["online", "cache"]
-    assert world.purse().balance_credits == 1000 - 2 * price
+    assert world.balance().balance_credits == 1000 - 2 * price
 
 
 @both
@@ -78,7 +81,7 @@ def test_the_addresses_cost_one_more_with_br_too(world: Service, of: Lookup) -> 
     assert world.get(br(of, "endereco=true")).credits == whole + 1
     cached = world.get(br(of, "endereco=true&cache_strategy=CACHE_SE_EXISTIR"))
     assert (cached.credits, cached.json["is_cache"]) == (whole + 1, True)
-    assert world.purse().balance_credits == 1000 - 2 * (whole + 1)
+    assert world.balance().balance_credits == 1000 - 2 * (whole + 1)
 
 
 @both
@@ -108,7 +111,7 @@ def test_no_source_is_asked_without_enough_credits(world: Service, of: Lookup) -
     assert world.get(br(of), client).status == 402
     assert world.source.asked == 0
     assert world.get(of.path(of.document), client).status == 200
-    assert world.purse(client).balance_credits == len(of.ufs) - 2
+    assert world.balance(client).balance_credits == len(of.ufs) - 2
 
 
 def test_a_monthly_ceiling_counts_every_uf(world: Service) -> None:

@@ -145,7 +145,7 @@ def test_a_hundred_concurrent_br_lookups(world: Service, of: Lookup) -> None:
     answers = world.together(*[(br(of), rich)] * 100, held=100 * whole, asked=whole)
     assert {(answer.status, answer.credits) for answer in answers} == {(200, whole)}
     assert sorted(map(str, asked_about(world))) == of.ufs
-    assert (world.purse(rich).balance_credits, world.purse(rich).held_credits) == (0, 0)
+    assert (world.balance(rich).balance_credits, world.balance(rich).held_credits) == (0, 0)
     assert not world.check().complaints
 
 
@@ -174,7 +174,7 @@ def test_with_and_without_addresses_do_not_mix(
     expected = [(True, 2)] * 5 + [(False, 1)] * 5
     assert shown == (expected if with_first else expected[::-1])
     assert world.source.asked == 2
-    assert world.purse().balance_credits == 1000 - 15
+    assert world.balance().balance_credits == 1000 - 15
 
 
 @both
@@ -185,7 +185,7 @@ def test_a_shared_failure_of_all_ufs_is_free(world: Service, of: Lookup) -> None
     answers = world.together(*[br(of)] * 20, held=20 * whole, asked=whole)
     assert {(answer.status, answer.credits) for answer in answers} == {(500, 0)}
     assert world.source.asked == whole
-    assert (world.purse().balance_credits, world.purse().held_credits) == (1000, 0)
+    assert (world.balance().balance_credits, world.balance().held_credits) == (1000, 0)
 
 
 def test_many_without_uf_ask_the_registry_once(world: Service) -> None:
@@ -193,7 +193,7 @@ def test_many_without_uf_ask_the_registry_once(world: Service) -> None:
     answers = world.together(*[sintegra(query="")] * 50, held=50)
     assert {(answer.status, answer.credits) for answer in answers} == {(200, 1)}
     assert [about.subject for about in world.source.inquiries].count("company") == 1
-    assert world.purse().balance_credits == 950
+    assert world.balance().balance_credits == 950
 
 
 # Hanging up
@@ -219,13 +219,13 @@ def test_one_of_many_disconnects_and_the_others_are_served(world: Service, of: L
     async def scenario() -> list[Reply]:
         world.source.waits()
         tasks = [world.begin(br(of)) for _ in range(3)]
-        await world.until(lambda: world.purse().held_credits == 3 * len(of.ufs))
+        await world.until(lambda: world.balance().held_credits == 3 * len(of.ufs))
         await world.until(lambda: world.source.asked == len(of.ufs))
         tasks[0].cancel()
         await world.until(tasks[0].cancelled)
         world.source.answers_now()
         answers = list(await asyncio.gather(*tasks[1:]))
-        await world.until(lambda: world.purse().held_credits == 0)
+        await world.until(lambda: world.balance().held_credits == 0)
         return answers
 
     answers = world.run(scenario())

@@ -1,11 +1,11 @@
 """Every error that the service raises on purpose, each with its wording (contract 3).
 
-A class is a card: status, code, message and whatever else people read about the error. What to do
-about a code, and how to see it in the sandbox, is in `web/pages/docs/errors.toml`. These two are
-the only places: tables of errors are made from the classes. `balcao errors` prints the tree.
+A class has status, code, message and all other texts about the error. What to do about a code, and
+how to see it in the sandbox, is in `web/pages/docs/errors.toml`. There are no other places: tables
+of errors are made from the classes. `balcao errors` prints the tree.
 
-The order of the imports is the order of the tree: where errors share a code, the first one's
-`short`, `tone` and `notice` stand for the code.
+The order of the imports is the order of the tree: if errors share a code, `short`, `tone` and
+`notice` of the code are those of the first one.
 """
 
 from balcao.core.errors.access import *

@@ -1,4 +1,4 @@
-"""Errors about the key, and about what its account may do."""
+"""Errors about the API key, and about the rights of its account."""
 
 from balcao.core.errors.base import CallerError, InvalidInput
 
@@ -13,7 +13,7 @@ class KeyRefused(CallerError):
 
 
 class AddressNotAllowed(CallerError):
-    """The key may not be used from this address (contract 11.3). Empty: it is unknown."""
+    """The key may not be used from this address (contract 11.3), which is unknown if empty."""
 
     status = 403
     code = "ENDERECO_NAO_PERMITIDO"
@@ -39,8 +39,8 @@ class OperationNotAllowed(CallerError):
     short = "Operação fora das da chave"
 
 
-class NotAdministering(CallerError):
-    """The key may not see or change what belongs to the whole account (contract 12.2)."""
+class AdminKeyRequired(CallerError):
+    """The key may not read or change data of the whole account (contract 12.2)."""
 
     status = 403
     code = "CHAVE_NAO_ADMINISTRA"
@@ -97,7 +97,7 @@ class OptInNotEnabled(CallerError):
 class PeopleNotEnabled(CallerError):
     """The account may not search natural persons (contract 14.4).
 
-    `detail`: the parameter that needs it, as it is sent.
+    `detail`: the parameter that requires it, as it was sent.
     """
 
     status = 403

@@ -5,21 +5,21 @@ from typing import Any, Self
 
 from balcao.core.notices import Notice, Tone
 
-# Client libraries sleep for as long as a 503 asks them to, and most outages end sooner than
-# anybody can foresee. Whatever takes longer is answered with another 503 (contract 9.4).
+# Client libraries wait as long as a 503 tells them, and most outages end sooner than predicted. A
+# longer outage is answered with another 503 (contract 9.4).
 UNAVAILABLE_RETRY_SECONDS_MAX = 300
 
 
 class BalcaoError(Exception):
-    """The root of the tree. Its own card describes a bug, and any error without a `message`.
+    """The root of the tree. Its own texts are for bugs, and for errors without a `message`.
 
-    `detail` is for the operator and the log, or for the caller where `detail_is_message`. It never
-    holds personal data.
+    `detail` is for the operator and the log, or for the caller if `detail_is_message`. It never
+    contains personal data.
     """
 
-    # What callers of the API get. The words *saldo*, *crédito* and *limite* occur in messages of
-    # 402 and 429 only: a client in the wild takes any message with them for an exhausted balance
-    # (contract 1.4). A class without a `message` of its own is not for callers.
+    # For callers of the API. The words *saldo*, *crédito* and *limite* are in messages of 402 and
+    # 429 only: an existing client takes any message with them for an exhausted balance (contract
+    # 1.4). A class without a `message` of its own is not for callers.
     status: int = 500
     code: str = "ERRO_INTERNO"
     message: str = "Falha interna. Nada foi cobrado; tente novamente."
@@ -27,14 +27,14 @@ class BalcaoError(Exception):
     retry_in_seconds: int | None = None  # `Retry-After`
     detail_is_message: bool = False
 
-    # What pages show. A refusal is the caller's to mend (warn), a failure is not (bad).
+    # For pages. The caller can correct a refusal (warn), but not a failure (bad).
     short: str = "Falhou"
     tone: Tone = "bad"
-    notice: Notice | None = None  # in place of a result
+    notice: Notice | None = None  # shown instead of a result
     field: str | None = None  # the field of a form that the error is about
-    hint: str = ""  # what is shown at that field
+    hint: str = ""  # shown at that field
 
-    # What operators read in the terminal, with `{detail}` and `{program}`.
+    # For operators in the terminal, with `{detail}` and `{program}`.
     operator_hint: str = ""
 
     # Arguments of instances that together show every answer this error can give.
@@ -52,19 +52,19 @@ class BalcaoError(Exception):
         return [cls(**arguments) for arguments in cls.sample_arguments]
 
     def operator_text(self, program: str) -> str:
-        """Return the text for the operator. `program`: how `balcao` is called there."""
+        """Return the text for the operator. `program`: the command that runs `balcao`."""
         return self.operator_hint.format(detail=self.detail, program=program)
 
 
 class CallerError(BalcaoError):
-    """This request cannot succeed as it was sent; nothing is charged."""
+    """The request cannot succeed as it was sent; nothing is charged."""
 
     status = 400
     tone: Tone = "warn"
 
 
 class InvalidInput(CallerError):
-    """Something in the request does not fit the contract."""
+    """Something in the request violates the contract."""
 
 
 class NotFound(CallerError):
@@ -82,7 +82,7 @@ def all_errors(root: type[BalcaoError] = BalcaoError) -> Iterator[type[BalcaoErr
 
 
 def is_public(kind: type[BalcaoError]) -> bool:
-    """Return whether callers of the API can get this error: it has a message of its own."""
+    """Return whether callers of the API can get this error: the class defines a `message`."""
     return "message" in vars(kind)
 
 
@@ -92,5 +92,5 @@ def public_errors() -> Sequence[type[BalcaoError]]:
 
 
 def errors_by_code() -> Mapping[str, type[BalcaoError]]:
-    """Return the error that stands for each code: the first of those that share it."""
+    """Return the representative error of each code: the first of those that share it."""
     return {kind.code: kind for kind in reversed(public_errors())}

@@ -9,13 +9,13 @@ from balcao.core.errors.base import (
 )
 from balcao.core.file_limits import MEGABYTE
 
-# 50,000 rows are written, or read, in about as long.
+# 50,000 rows are written or read in about this time.
 _FILE_SECONDS = 10
 
 _MAKE_ROOM = "Apague os dados de lotes que já terminaram e envie o arquivo de novo."
 
 
-class UnreadFilesCrowded(CallerError):
+class TooManyUnreadFiles(CallerError):
     """Too many files of this account are waiting to be read."""
 
     status = 429
@@ -28,7 +28,7 @@ class UnreadFilesCrowded(CallerError):
     short = "Arquivos na fila"
 
 
-class OpenBatchesCrowded(CallerError):
+class TooManyOpenBatches(CallerError):
     """The account has as many open batches as its plan allows."""
 
     status = 409
@@ -41,7 +41,7 @@ class OpenBatchesCrowded(CallerError):
 
 
 class FileSpaceUsed(CallerError):
-    """The account's files and rows use all the space that its plan allows."""
+    """The account's files and rows use all the space of its plan."""
 
     status = 409
     code = "ESPACO_DA_CONTA"
@@ -58,7 +58,7 @@ class FileSpaceUsed(CallerError):
 
 
 class FileRunning(BalcaoError):
-    """Other files of this account, or of all, are being written or downloaded."""
+    """Other files of this account, or of all accounts, are being written or downloaded."""
 
     status = 503
     code = "ARQUIVO_EM_PREPARO"
@@ -87,8 +87,8 @@ class NoFileSpace(BalcaoError):
 class FileUnreadable(InvalidInput):
     """The file cannot be read as a table.
 
-    `detail` names the line or column and the remedy, without any content of a cell. `reason` is a
-    code for programs; `line` counts as the file does, None: the error is about the whole file.
+    `detail` has the line or column and the remedy, without any content of a cell. `reason` is a
+    code for programs. `line` is the line in the file; None: the error is about the whole file.
     """
 
     code = "ARQUIVO_ILEGIVEL"
@@ -125,7 +125,7 @@ class BatchStateRefused(CallerError):
 
 
 class QuoteChanged(CallerError):
-    """The quote that is confirmed is no longer the batch's quote (contract 13.3)."""
+    """The confirmed quote is no longer the batch's quote (contract 13.3)."""
 
     status = 409
     code = "COTACAO_MUDOU"

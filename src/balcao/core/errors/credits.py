@@ -5,7 +5,7 @@ from balcao.core.notices import Notice
 
 
 class InsufficientCredits(CallerError):
-    """The available balance does not cover the greatest price of the request."""
+    """The available balance does not cover the highest possible price of the request."""
 
     status = 402
     code = "SALDO_INSUFICIENTE"
@@ -53,8 +53,8 @@ class CeilingOfRequest(CallerError):
 class CeilingReached(CallerError):
     """A budget does not cover the request (contract 12.3).
 
-    Amounts are credits, or operations where the budget counts these; then `held` is 0. `back`: when
-    its next period begins, ISO 8601.
+    Amounts are credits, or operations if the budget counts these; then `held` is 0. `back`: the
+    begin of its next period, ISO 8601.
     """
 
     status = 402
@@ -150,8 +150,8 @@ class CeilingOfClient(CeilingReached):
     )
 
 
-class BudgetsCrowded(CallerError):
-    """The owner has as many budgets for this operation as are allowed (contract 12.1)."""
+class TooManyBudgets(CallerError):
+    """The owner has the largest number of budgets for this operation (contract 12.1)."""
 
     status = 409
     code = "ORCAMENTOS_DEMAIS"
@@ -162,10 +162,10 @@ class BudgetsCrowded(CallerError):
     short = "Orçamentos demais"
 
 
-class BudgetOfItsOwner(CallerError):
-    """The budget of a batch or a wallet ends with its owner, and not before (contract 12.2).
+class BudgetBoundToOwner(CallerError):
+    """The budget of a batch or wallet cannot be ended before its owner (contract 12.2).
 
-    So does the daily budget of a face key (contract 16.4).
+    Nor can the daily budget of a compatible API's key (contract 16.4).
     """
 
     status = 409

@@ -43,7 +43,7 @@ class InvalidParameter(InvalidInput):
     message = "Um parâmetro tem valor inválido."
     detail_is_message = True
     short = "Parâmetro inválido"
-    field = "dias"  # the only one that a form leaves to be typed
+    field = "dias"  # the only one typed into a form
     hint = "Informe um número inteiro de dias, de 0 a {days_max}."
 
 
@@ -153,10 +153,10 @@ class ParametersConflict(InvalidInput):
     short = "Parâmetros em conflito"
 
 
-class MarkWithCpf(InvalidInput):
-    """A mark or a name contains a valid CPF, which must not be kept for ever (contract 11.1).
+class TagWithCpf(InvalidInput):
+    """A tag or a name contains a valid CPF, which must not be stored permanently (contract 11.1).
 
-    `detail`: the message for a name; empty: it is a mark.
+    `detail`: the message for a name; empty: it is a tag.
     """
 
     code = "MARCA_COM_CPF"
@@ -265,7 +265,7 @@ class ResultErased(CallerError):
 
 
 class NothingInCache(CallerError):
-    """The caller wants a cached result only (`SO_CACHE`), and there is none that can be used."""
+    """The caller asks for a cached result only (`SO_CACHE`), and there is no usable one."""
 
     code = "SEM_RESULTADO_EM_CACHE"
     message = "Não há resultado guardado que possa ser usado. Nada foi cobrado."
@@ -279,7 +279,7 @@ class NothingInCache(CallerError):
 
 
 class CnpjNotFound(NotFound):
-    """The CNPJ does not exist, by a source that can prove it."""
+    """The CNPJ does not exist, as proven by a source."""
 
     code = "CNPJ_NAO_ENCONTRADO"
     message = "O CNPJ não existe ou foi removido da base da Receita Federal."
@@ -307,7 +307,7 @@ class RegistrationNotFound(NotFound):
 
 
 class ReceiptNotFound(NotFound):
-    """There is no such receipt, or it is another account's."""
+    """The receipt does not exist, or belongs to another account."""
 
     code = "COMPROVANTE_NAO_ENCONTRADO"
     message = "Este comprovante não existe, ou não é desta conta."
@@ -315,7 +315,7 @@ class ReceiptNotFound(NotFound):
 
 
 class OperationNotFound(NotFound):
-    """This account has no such operation, as far back as they are kept."""
+    """The account has no such operation, or it was purged."""
 
     code = "OPERACAO_NAO_ENCONTRADA"
     message = (

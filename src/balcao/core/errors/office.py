@@ -1,4 +1,4 @@
-"""Errors that operators see only: callers of the API never get one."""
+"""Errors for operators only: callers of the API never get one."""
 
 from balcao.core.errors.base import BalcaoError
 
@@ -13,7 +13,7 @@ class StorageNewer(BalcaoError):
 
 
 class StorageUnreleased(BalcaoError):
-    """The data were written by a version from before the first release."""
+    """The data were written by a version before the first release."""
 
     operator_hint = (
         "Estes dados são de uma versão de desenvolvimento do Balcão, anterior à primeira"
@@ -41,7 +41,7 @@ class StorageMoved(BalcaoError):
 
 
 class StorageIncomplete(BalcaoError):
-    """The data are still being moved here. `detail` is the place they come from, likewise."""
+    """The data are still being moved here. `detail`: their origin, without user or password."""
 
     operator_hint = (
         "Os dados ainda estão sendo movidos para cá, de {detail}. Use os de lá, ou termine a"
@@ -50,7 +50,7 @@ class StorageIncomplete(BalcaoError):
 
 
 class PepperDiffers(BalcaoError):
-    """The database's keys were hashed with another `secret.key` than this folder's."""
+    """The database's API keys were hashed with a `secret.key` other than this folder's."""
 
     operator_hint = (
         "As chaves deste banco de dados foram feitas com outro segredo. Ponha nesta pasta"
@@ -69,13 +69,13 @@ class NameTaken(BalcaoError):
 
 
 class EmailTaken(BalcaoError):
-    """A user with this e-mail address exists already. Holds no address."""
+    """A user with this e-mail address exists already. The error does not contain it."""
 
     operator_hint = "Já existe um usuário com esse e-mail. Veja: {program} user list."
 
 
 class FormDone(BalcaoError):
-    """This form was sent and carried out before."""
+    """This form was already carried out."""
 
     operator_hint = "Isso já foi feito; nada foi alterado de novo."
 
@@ -91,7 +91,7 @@ class TermsRefused(BalcaoError):
 
 
 class LastOperator(BalcaoError):
-    """No operator would be left who can sign in."""
+    """The change would leave no operator who can sign in."""
 
     operator_hint = (
         "Esse é o último operador que consegue entrar; sem ele ninguém administraria a"
@@ -101,7 +101,7 @@ class LastOperator(BalcaoError):
 
 
 class HomeInUse(BalcaoError):
-    """Another server runs on this data folder. `detail` is the folder."""
+    """Another server is using this data folder. `detail` is the folder."""
 
     operator_hint = (
         "A pasta de dados {detail} já está em uso por outro servidor."
@@ -129,10 +129,10 @@ class HomeDamaged(BalcaoError):
 
 
 class ProviderUnusable(BalcaoError):
-    """A provider cannot be used with its settings.
+    """A provider cannot work with its settings.
 
-    `detail` is the reason and the remedy, without secrets or the content of files. Providers derive
-    their own errors from this one.
+    `detail` is the reason and the remedy, without secrets or the content of files. Providers have
+    subclasses of this error.
     """
 
     operator_hint = "{detail}"

@@ -1,10 +1,10 @@
-"""Errors about an HTTP request as such, whatever it asks for."""
+"""Errors about an HTTP request as such, independent of its address."""
 
 from balcao.core.errors.base import CallerError, InvalidInput, NotFound
 
 
 class InvalidRequest(CallerError):
-    """The bytes received are not an HTTP/1.1 request, or can be read in more than one way.
+    """The bytes received are no valid HTTP/1.1 request, or are ambiguous.
 
     `status`: 400; 408, it did not arrive in time; 501, unknown transfer coding; 505, another
     version.
@@ -40,7 +40,7 @@ class InvalidRequest(CallerError):
 class RequestTooLarge(CallerError):
     """The body is too large (413), or the request line and headers are (431).
 
-    `body_bytes_max`: the largest body that this address takes; 0: none at all.
+    `body_bytes_max`: the largest body that this address accepts; 0: none.
     """
 
     status = 413
@@ -62,7 +62,7 @@ class RequestTooLarge(CallerError):
 
 
 class RouteNotFound(NotFound):
-    """There is no such path."""
+    """The path does not exist."""
 
     code = "ROTA_NAO_ENCONTRADA"
     message = "Este endereço não existe. As operações estão descritas em /docs."
@@ -71,7 +71,7 @@ class RouteNotFound(NotFound):
 
 
 class MethodNotAllowed(CallerError):
-    """This path does not take this method."""
+    """The path does not accept this method."""
 
     status = 405
     code = "METODO_NAO_PERMITIDO"
@@ -80,7 +80,7 @@ class MethodNotAllowed(CallerError):
 
 
 class UnsupportedMediaType(CallerError):
-    """This address does not take bodies of this type."""
+    """The address does not accept bodies of this type."""
 
     status = 415
     code = "TIPO_NAO_SUPORTADO"
@@ -91,7 +91,7 @@ class UnsupportedMediaType(CallerError):
 
 
 class InvalidBody(InvalidInput):
-    """The body cannot be read as a JSON object."""
+    """The body is no valid JSON object."""
 
     code = "CORPO_INVALIDO"
     message = "O corpo da requisição não é um objeto JSON que se possa ler."

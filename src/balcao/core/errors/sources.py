@@ -1,11 +1,11 @@
-"""Errors of the sources that lookups ask. Nothing is charged."""
+"""Errors of the sources. Nothing is charged."""
 
 from balcao.core.errors.base import BalcaoError
 from balcao.core.notices import Notice
 
 
 class SourceError(BalcaoError):
-    """A source failed or refused. `detail` is for the log: it holds no personal data."""
+    """A source failed or refused. `detail` is for the log, without personal data."""
 
 
 class SourceUnavailable(SourceError):
@@ -28,7 +28,7 @@ class SourceUnavailable(SourceError):
 
 
 class NotServed(SourceUnavailable):
-    """No configured source takes such a question: the operator has to change that."""
+    """No configured source answers such a question; the operator has to change that."""
 
     message = (
         "Nenhuma fonte deste serviço responde esta consulta (operação, UF ou documento). Nada foi"
@@ -43,7 +43,7 @@ class NotServed(SourceUnavailable):
 
 
 class SourceFailed(SourceError):
-    """The source was asked, and it failed, timed out, or its answer cannot be used."""
+    """The source was asked, and failed, timed out, or returned an unusable answer."""
 
     message = "A fonte foi consultada e falhou. Nada foi cobrado; tente novamente em instantes."
     notice = Notice(
@@ -54,14 +54,14 @@ class SourceFailed(SourceError):
     )
 
 
-class OriginRefused(SourceError):
-    """The source works and refuses the question as such: no other source is asked."""
+class SourceRefused(SourceError):
+    """The source works but refuses the question as such: no other source is asked."""
 
     status = 400
     tone = "warn"
 
 
-class DataRefused(OriginRefused):
+class DataRefused(SourceRefused):
     """The source refuses the data: the birth date is not that of the CPF."""
 
     code = "DADOS_RECUSADOS_PELA_FONTE"
@@ -77,8 +77,8 @@ class DataRefused(OriginRefused):
     )
 
 
-class NewIssueRefused(OriginRefused):
-    """The source issues no new certificate: one may be in force, which the second copy shows."""
+class NewIssueRefused(SourceRefused):
+    """The source issues no new certificate; one may be in force, available as second copy."""
 
     code = "NOVA_EMISSAO_RECUSADA"
     message = (
@@ -95,7 +95,7 @@ class NewIssueRefused(OriginRefused):
 
 
 class CertificateFailed(BalcaoError):
-    """`SourceFailed`, as the two certificates answer it: 400, not 500 (contract 3)."""
+    """`SourceFailed` in the form of the two certificates: 400 instead of 500 (contract 3)."""
 
     status = 400
     code = "FALHA_TECNICA"

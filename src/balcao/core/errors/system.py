@@ -6,12 +6,12 @@ from balcao.core.notices import Notice
 
 
 class StorageFailed(BalcaoError):
-    """The storage cannot be written (disk full, file damaged); nothing was kept or charged."""
+    """The storage cannot be written (disk full, file damaged); nothing was stored or charged."""
 
     status = 503
     code = SourceUnavailable.code
     message = "O serviço não consegue gravar no momento. Nada foi cobrado; tente mais tarde."
-    # A full disk takes a person to empty it; a moment of contention is over by then.
+    # A full disk needs an operator; contention is over by then.
     retry_in_seconds = 30
     short = SourceUnavailable.short
     notice = Notice(
@@ -27,10 +27,10 @@ class StorageFailed(BalcaoError):
 
 
 class CommitUncertain(StorageFailed):
-    """The connection to the database was lost in a commit, whose outcome is not known yet.
+    """The connection to the database was lost in a commit, whose outcome is not yet known.
 
-    Raised only where several nodes share a database. The request may have been carried out and
-    charged: it is safe to repeat under the same Idempotency-Key only (contract 6.4).
+    Raised only if several nodes share a database. The request may have been executed and charged:
+    it is safe to repeat only with the same Idempotency-Key (contract 6.4).
     """
 
     code = "COBRANCA_INCERTA"
@@ -65,7 +65,7 @@ class ClockOff(BalcaoError):
 
 
 class Overloaded(BalcaoError):
-    """More work is under way than the service takes."""
+    """The service has too many requests in progress."""
 
     status = 503
     code = SourceUnavailable.code
@@ -84,7 +84,7 @@ class Overloaded(BalcaoError):
 
 
 class SearchUnavailable(BalcaoError):
-    """The month in use has no search index, or there is no month (contract 14.7)."""
+    """The month in use has no search index, or no month is in use (contract 14.7)."""
 
     status = 503
     code = "BUSCA_INDISPONIVEL"

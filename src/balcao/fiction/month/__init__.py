@@ -1,1 +1,1 @@
-"""Which documents a generated month of open data holds, and how their rows are written."""
+"""Generation of a month of open data: its documents and the rows of its files."""

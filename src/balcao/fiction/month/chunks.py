@@ -1,7 +1,7 @@
-"""One chunk of a month: the finished rows of some 50 000 roots, dealt over the parts.
+"""A chunk of a month: the rows of some 50 000 roots, distributed over the parts of the files.
 
-Rows are those of the open data (`rfb-open-data.md`, section 4): every field in quotes, `;` between,
-LF. Partners' documents are masked, a legal name keeps the CPF in it, as the publisher does.
+The format is that of the open data (`rfb-open-data.md`, section 4): quoted fields, `;`, LF. As in
+the original, partners' documents are masked, but a CPF in a legal name is not.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from balcao.fiction.month.mixing import salt, shuffled
 from balcao.fiction.month.plan import MonthPlan
 from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction, Simples
 
-# Looking a date up is faster than writing it. Days of fixed rows are in here too.
+# A lookup is faster than formatting. Includes the days of promised rows.
 DATES = {day: day.strftime("%Y%m%d") for day in DAYS}
 
 
 def establishment_row(e: Establishment) -> str:
-    """Estabelecimentos, 30 columns."""
+    """Return a row of Estabelecimentos, 30 columns."""
     c = e.cnpj
     a = e.address
     place = a.municipality
@@ -45,7 +45,7 @@ def establishment_row(e: Establishment) -> str:
 
 
 def company_row(c: CompanyFiction) -> str:
-    """Empresas, 7 columns."""
+    """Return a row of Empresas, 7 columns."""
     return (
         f'"{c.root}";"{c.name}";"{c.nature}";"{c.responsible}"'
         f';"{c.capital_cents // 100},{c.capital_cents % 100:02d}";"{c.size}"'
@@ -54,7 +54,7 @@ def company_row(c: CompanyFiction) -> str:
 
 
 def partner_row(root: str, p: PartnerFiction) -> str:
-    """Socios, 11 columns."""
+    """Return a row of Socios, 11 columns."""
     return (
         f'"{root}";"{p.kind}";"{p.name}";"{p.published_document}";"{p.qualification}"'
         f';"{DATES[p.entered]}";"{p.country}";"{p.published_representative}"'
@@ -64,7 +64,7 @@ def partner_row(root: str, p: PartnerFiction) -> str:
 
 
 def simples_row(root: str, s: Simples) -> str:
-    """Simples, 7 columns and always 63 bytes."""
+    """Return a row of Simples, 7 columns and always 63 bytes."""
     return (
         f'"{root}";"{"S" if s.opted else "N"}";"{_day(s.opted_on)}";"{_day(s.left_on)}"'
         f';"{"S" if s.mei else "N"}";"{_day(s.mei_on)}";"{_day(s.mei_left_on)}"\n'
@@ -82,14 +82,14 @@ PART_PER_10_000 = 653
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Finished text, by table and part, and the number of records in it."""
+    """The text of a chunk, by table and part, and the number of records by table."""
 
     parts: dict[str, list[bytes]]
     records: dict[str, int]
 
 
 class _Rows:
-    """Rows by table, as they are made."""
+    """The rows of a chunk, by table."""
 
     def __init__(self) -> None:
         self.companies: list[str] = []
@@ -110,17 +110,17 @@ class _Rows:
 
 
 def build_chunk(plan: MonthPlan, number: int, dirt_times: float) -> Chunk:
-    """The rows of a chunk, by table and part. `dirt_times` multiplies the dirt; 0 is clean."""
+    """Return a chunk. `dirt_times` multiplies the rates of dirt; with 0 there is none."""
     plan = _prepared(plan)
     key = salt(plan.seed, "chunk", number)
     rows = _drawn_rows(plan, number)
     if dirt_times:
-        dirt.soil(rows.establishments, dirt.ESTABLISHMENT_DIRT, salt(key, "E"), dirt_times)
-        dirt.soil(rows.companies, dirt.COMPANY_DIRT, salt(key, "C"), dirt_times)
-        dirt.soil(rows.partners, dirt.PARTNER_DIRT, salt(key, "P"), dirt_times)
-        dirt.soil(rows.simples, dirt.SIMPLES_DIRT, salt(key, "S"), dirt_times)
+        dirt.add_dirt(rows.establishments, dirt.ESTABLISHMENT_DIRT, salt(key, "E"), dirt_times)
+        dirt.add_dirt(rows.companies, dirt.COMPANY_DIRT, salt(key, "C"), dirt_times)
+        dirt.add_dirt(rows.partners, dirt.PARTNER_DIRT, salt(key, "P"), dirt_times)
+        dirt.add_dirt(rows.simples, dirt.SIMPLES_DIRT, salt(key, "S"), dirt_times)
     if number == 0:
-        # After the dirt: what is asked for by name is there, and clean.
+        # After the dirt, so that explicit documents are present and clean.
         for root in dict.fromkeys(document[:8] for document in plan.explicit):
             rows.add_root(root)
         for document in plan.explicit:
@@ -141,7 +141,7 @@ def build_chunk(plan: MonthPlan, number: int, dirt_times: float) -> Chunk:
 
 @lru_cache(maxsize=1)
 def _prepared(plan: MonthPlan) -> MonthPlan:
-    """The same plan, but one that keeps its tables: each chunk arrives with a copy of its own."""
+    """Return the first of equal plans, whose cached tables are reused by all chunks."""
     return plan
 
 
@@ -155,7 +155,7 @@ def _drawn_rows(plan: MonthPlan, number: int) -> _Rows:
 
 
 def _deal(lines: list[str], parts: int, key: int) -> list[bytes]:
-    """Rows dealt at random: parts 1 to 9 get the same number each, part 0 the rest."""
+    """Distribute rows at random: parts 1 to 9 get the same number each, part 0 the rest."""
     order = shuffled(len(lines), key).tolist()
     each = len(lines) * PART_PER_10_000 // 10_000 if parts > 1 else 0
     bounds = [0, len(lines) - each * (parts - 1)]

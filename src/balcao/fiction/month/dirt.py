@@ -1,4 +1,4 @@
-"""The dirt of real files, so that an importer is tried with what it will meet.
+"""The errors ("dirt") of real files, to test an importer with.
 
 Kinds and rates: `rfb-open-data.md`, sections 3, 4, 8, 9 and 11. A kind changes the fields of
 one row, or the row as a whole; rows are chosen by the seed, not by their document.
@@ -15,15 +15,15 @@ Change = Callable[[list[str], int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Dirt:
-    """One kind of dirt. `per_million` rows of the table have it."""
+    """A kind of dirt, in `per_million` rows of the table."""
 
     name: str
     per_million: float
     change: Change
 
 
-def soil(rows: list[str], kinds: Sequence[Dirt], key: int, times: float) -> None:
-    """Change, repeat or lose some of the rows of a chunk; `times` multiplies every rate."""
+def add_dirt(rows: list[str], kinds: Sequence[Dirt], key: int, times: float) -> None:
+    """Change, repeat or drop some of the rows of a chunk; `times` multiplies every rate."""
     if not rows:
         return
     more: list[str] = []
@@ -35,7 +35,7 @@ def soil(rows: list[str], kinds: Sequence[Dirt], key: int, times: float) -> None
             draw = mix_one(n, kind_key)
             place = draw % len(rows)
             row = rows[place]
-            # Only clean rows can be cut safely; a second kind of dirt on one row is left out.
+            # Only clean rows can be split safely; a row gets only one kind of dirt.
             if row.startswith('"') and row.endswith('"\n') and row.count("\n") == 1:
                 changed = kind.change(row[1:-2].split('";"'), draw >> 20)
                 rows[place] = changed[0] if changed else ""
@@ -45,7 +45,7 @@ def soil(rows: list[str], kinds: Sequence[Dirt], key: int, times: float) -> None
 
 
 def written(fields: Sequence[str]) -> str:
-    """Fields as a row."""
+    """Return a row with these fields."""
     return '"' + '";"'.join(fields) + '"\n'
 
 

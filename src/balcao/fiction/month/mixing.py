@@ -1,6 +1,6 @@
-"""Seeded arithmetic on whole arrays: hashes and permutations without tables.
+"""Seeded hashes and permutations of whole arrays, without tables.
 
-numpy's own generators may change their streams between versions; these sums may not.
+numpy's own generators may change between versions; these functions do not.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ _MASK = (1 << 64) - 1
 
 
 def mix(values: U64, salt: int) -> U64:
-    """A hash of each value (the finaliser of SplitMix64)."""
+    """Return a hash of each value (the finaliser of SplitMix64)."""
     x = values + np.uint64(salt & _MASK)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -21,7 +21,7 @@ def mix(values: U64, salt: int) -> U64:
 
 
 def mix_one(value: int, salt: int) -> int:
-    """The same hash of one number."""
+    """Return the hash of `mix` for one number."""
     x = (value + salt) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -29,7 +29,7 @@ def mix_one(value: int, salt: int) -> int:
 
 
 def salt(seed: int, *names: int | str) -> int:
-    """A number for one use of the seed; different uses must not repeat each other."""
+    """Return a salt for one use of the seed, so that different uses are independent."""
     value = mix_one(seed, 0x9E3779B97F4A7C15)
     for name in names:
         number = name if isinstance(name, int) else int.from_bytes(name.encode(), "big")
@@ -38,7 +38,7 @@ def salt(seed: int, *names: int | str) -> int:
 
 
 def permute(numbers: I64, half: int, key: int) -> I64:
-    """A permutation of 0 to half*half - 1: four Feistel rounds with addition."""
+    """Permute the values 0 to half*half - 1 by four Feistel rounds with addition."""
     low = (numbers % half).astype(np.uint64)
     high = (numbers // half).astype(np.uint64)
     size = np.uint64(half)
@@ -49,10 +49,9 @@ def permute(numbers: I64, half: int, key: int) -> I64:
 
 
 def permute_without(numbers: I64, half: int, key: int, excluded: I64, start: int = 0) -> I64:
-    """A permutation of the values from `start` on that are not in `excluded` (sorted).
+    """Permute the values from `start` on that are not in `excluded` (sorted).
 
-    The n-th allowed value walks along its cycle until it meets an allowed one again, so no
-    two numbers end at the same place.
+    The n-th allowed value follows its cycle to the next allowed one, so no two results are equal.
     """
     ahead = excluded[excluded >= start] - start
     rank = np.searchsorted(ahead - np.arange(len(ahead)), numbers, side="right")
@@ -63,5 +62,5 @@ def permute_without(numbers: I64, half: int, key: int, excluded: I64, start: int
 
 
 def shuffled(count: int, key: int) -> I64:
-    """The numbers 0 to count - 1 in a seeded order."""
+    """Return the numbers 0 to count - 1 in a seeded order."""
     return np.argsort(mix(np.arange(count, dtype=np.uint64), key), kind="stable")

@@ -1,4 +1,4 @@
-"""Which documents are in a month: a function from the number of a root to the root."""
+"""The documents of a month, by a function from the number of a root to the root."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from balcao.fiction.dice import deck
 from balcao.fiction.digits import cnpj
 from balcao.fiction.month.mixing import I64, mix, mix_one, permute, permute_without, salt
-from balcao.fiction.origin import origin_of
+from balcao.fiction.root_facts import root_facts
 from balcao.fiction.sandbox import (
     ABSENT_COMPANIES,
     MISBEHAVING_COMPANIES,
@@ -22,23 +22,23 @@ CHUNK_ROOTS = 50_000
 
 ESTABLISHMENTS_PER_ROOT = 1.047
 
-# From this many branches on, one root may have 5 000 of them without being the month.
+# With this many branches, one root with 5 000 of them does not dominate the month.
 BRANCHES_FOR_A_GIANT = 10_000
 GIANT_BRANCHES = 4_999
 
-# 8 digits hold 100 million roots, some of them reserved or asked for by name.
+# There are 100 million roots of 8 digits; some are reserved or explicit.
 ROOTS_MAX = 99_000_000
 
 _DIGITS_HALF = 10**4
 _LETTERS_HALF = 36**4
-# Alphanumeric roots start their walk at one with a letter in front: A0000000.
+# Alphanumeric roots start at the first one that begins with a letter: A0000000.
 _LETTERS_START = 10 * 36**7
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-# 9001 to 9003 are the sandbox's; 00000000 and 99999999 are in it too.
+# Roots of the sandbox: 9001 to 9003, 00000000 and 99999999.
 _RESERVED = np.concatenate([[0], np.arange(90_010_000, 90_040_000), [99_999_999]]).astype(np.int64)
 
-# How many branches a root has that has any.
+# The number of branches of roots with branches.
 _GROUP_SIZES = np.array(
     deck([(1, 62), (2, 17), (3, 7.5), (4, 3.5), (5, 2.5), (7, 2.5), (10, 1.7), (15, 1.3),
           (25, 0.9), (50, 0.6), (100, 0.3), (300, 0.15), (1000, 0.03)])
@@ -47,7 +47,7 @@ _GROUP_SIZES = np.array(
 
 @dataclass(frozen=True)
 class MonthPlan:
-    """What a month holds. `explicit` are CNPJs that must be in it, whatever is drawn."""
+    """The content of a month. `explicit`: CNPJs that it includes in any case."""
 
     establishments: int
     seed: int
@@ -59,7 +59,7 @@ class MonthPlan:
 
     @property
     def chunks(self) -> int:
-        """Number of chunks; the same for any number of workers."""
+        """The number of chunks, independent of the number of workers."""
         return max(1, -(-self.drawn_roots // CHUNK_ROOTS))
 
     @cached_property
@@ -73,7 +73,7 @@ class MonthPlan:
         return np.unique(np.array(taken, dtype=np.int64))
 
     def roots(self, numbers: I64) -> list[str]:
-        """The roots with these numbers; no two numbers have the same root."""
+        """Return the roots with these numbers; different numbers have different roots."""
         found = permute_without(
             numbers, _DIGITS_HALF, salt(self.seed, "roots"), self._excluded_digits
         )
@@ -94,7 +94,7 @@ class MonthPlan:
         texts = []
         for place, root in enumerate(found.tolist()):
             text = _base36(root, 8)
-            # One in 30 000 came out without a letter: it walks on.
+            # One in 30 000 has no letter: permute it again.
             step = found[place : place + 1]
             while text.isdigit() or step[0] in excluded:
                 step = permute(step, _LETTERS_HALF, key)
@@ -103,13 +103,13 @@ class MonthPlan:
         return texts
 
     def numbers_of(self, chunk: int) -> I64:
-        """The root numbers of a chunk."""
+        """Return the root numbers of a chunk."""
         first = chunk * CHUNK_ROOTS
         return np.arange(first, min(first + CHUNK_ROOTS, self.drawn_roots), dtype=np.int64)
 
     @cached_property
     def _groups(self) -> tuple[I64, I64]:
-        """Of every root with branches: its number (-1 the giant), and where its branches end."""
+        """Return the roots with branches (-1: the giant), and the ends of their branches."""
         dice = mix(np.arange(self.branches, dtype=np.uint64), salt(self.seed, "groups"))
         sizes = _GROUP_SIZES[dice & np.uint64(4095)]
         if self.giant:
@@ -123,20 +123,20 @@ class MonthPlan:
         return np.where(numbers < 0, -1, numbers * spread % self.drawn_roots), ends
 
     def documents_of(self, chunk: int) -> Iterator[str]:
-        """The drawn CNPJs of a chunk: head offices, and branches of whatever chunk's roots."""
+        """Yield the drawn CNPJs of a chunk: head offices of its roots, and branches of any root."""
         branches = self.branches_of(chunk)
         for root in self.roots(self.numbers_of(chunk)):
             yield cnpj(root, "0001")
-            order = origin_of(root).head_office_order
+            order = root_facts(root).head_office_order
             if order != "0001" and branches:
-                # The head office moved; it takes the place of some branch.
+                # The head office moved; it replaces some branch.
                 branches.pop()
                 yield cnpj(root, order)
         for root, number in branches:
             yield self.branch_cnpj(root, number)
 
     def branches_of(self, chunk: int) -> list[tuple[str, int]]:
-        """The branches of a chunk: root, and which branch of its root it is, from 0."""
+        """Return the branches of a chunk as root and number of the branch, from 0."""
         first = self.branches * chunk // self.chunks
         last = self.branches * (chunk + 1) // self.chunks
         if first == last:
@@ -152,7 +152,7 @@ class MonthPlan:
         return list(zip(texts, places.tolist(), strict=True))
 
     def branch_cnpj(self, root: str, number: int) -> str:
-        """The CNPJ of the n-th branch (from 0) of a root: 0002 and on, or one with letters."""
+        """Return the CNPJ of a root's n-th branch (from 0): 0002 and on, or one with letters."""
         key = salt(self.seed, root, "order")
         share = min(1.0, self.alphanumeric_share * self.establishments / max(1, self.branches))
         if mix_one(number, key) < share * 2.0**64:
@@ -160,7 +160,7 @@ class MonthPlan:
             order = _base36(10 * 36**3 + (number * 7919 + key % 1000) % (26 * 36**3), 4)
         else:
             order = f"{number + 2:04d}"
-            if order == origin_of(root).head_office_order:
+            if order == root_facts(root).head_office_order:
                 order = f"{number + 9002:04d}"
         return cnpj(root, order)
 
@@ -168,9 +168,9 @@ class MonthPlan:
 def plan(
     establishments: int, seed: int, alphanumeric_share: float, include: Sequence[str]
 ) -> MonthPlan:
-    """What a month of `establishments` rows holds.
+    """Return the plan of a month with this number of establishments.
 
-    Raises `ValueError` when `include` does not fit, or names a document that must be in no
+    Raises `ValueError` if there are too many documents in `include`, or one that must not be in a
     month (`sandbox.md`: the companies whose sources misbehave, and the absent one).
     """
     if not 0 <= alphanumeric_share <= 1:

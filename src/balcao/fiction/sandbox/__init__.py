@@ -1,8 +1,8 @@
-"""The documents whose outcomes are promised (`docs/sandbox.md`): they stand above what is drawn.
+"""Companies and people with promised outcomes (`docs/sandbox.md`), which override drawn facts.
 
-One readable entry per document in `data/promised.toml`, and nothing about protocols, which is the
-simulator's. Here are their companies and people; registrations with states and Suframa:
-`sandbox/registrations.py`, certificates: `sandbox/certificates.py`.
+Each document has one entry in `data/promised.toml`, independent of the simulators' protocols.
+Registrations with states and Suframa are in `sandbox/registrations.py`, certificates in
+`sandbox/certificates.py`.
 """
 
 from collections.abc import Mapping
@@ -32,11 +32,11 @@ MISBEHAVING_PEOPLE: Mapping[str, Misbehaviour] = {
     cpf: each.misbehaves for cpf, each in PROMISED_PEOPLE.items() if each.misbehaves
 }
 
-# Valid check digits, and yet no such company: every source says so in its own way.
+# CNPJs with valid check digits that do not exist, according to every source.
 ABSENT_COMPANIES = frozenset(cnpj for cnpj, each in PROMISED_COMPANIES.items() if not each.name)
 
-# A month of open data shows what large files do to an importer: one company with 5 000
-# establishments, one with 1 000 partners. Both roots draw a joint-stock company.
+# To test an importer with large companies, a month has one with 5 000 establishments and one with
+# 1 000 partners. The drawn legal nature of both roots is a joint-stock company.
 ROOT_OF_5000_ESTABLISHMENTS = "90037326"
 ROOT_OF_1000_PARTNERS = "90034405"
 
@@ -49,24 +49,24 @@ HEAD_OFFICE_ORDERS: Mapping[str, str] = {
 }
 
 
-def _establishment(cnpj: str, said: Promise) -> Establishment:
-    place = BY_TOM[said.municipality]
+def _establishment(cnpj: str, promise: Promise) -> Establishment:
+    place = BY_TOM[promise.municipality]
     return Establishment(
         cnpj=cnpj,
-        head_office=said.head_office,
-        trade_name=said.trade_name,
-        status=said.status,
-        status_date=said.status_date,
-        reason=said.reason,
+        head_office=promise.head_office,
+        trade_name=promise.trade_name,
+        status=promise.status,
+        status_date=promise.status_date,
+        reason=promise.reason,
         city_abroad="",
         country="",
         opened=date(2015, 3, 2),
-        activity=said.activity,
-        side_activities=said.side_activities,
+        activity=promise.activity,
+        side_activities=promise.side_activities,
         address=AddressFiction(
             street_type="RUA",
             street="DAS ACACIAS FICTICIAS",
-            number=said.number,
+            number=promise.number,
             complement="SALA 2",
             district="CENTRO",
             cep=f"{place.cep_prefix}00100",
@@ -80,17 +80,17 @@ def _establishment(cnpj: str, said: Promise) -> Establishment:
     )
 
 
-def _company(root: str, said: Promise) -> CompanyFiction:
+def _company(root: str, promise: Promise) -> CompanyFiction:
     return CompanyFiction(
         root=root,
-        name=said.name,
-        nature=said.nature,
-        responsible=said.responsible,
-        capital_cents=said.capital_cents,
-        size=said.size,
+        name=promise.name,
+        nature=promise.nature,
+        responsible=promise.responsible,
+        capital_cents=promise.capital_cents,
+        size=promise.size,
         federative_entity="",
-        partners=(_natural_partner(root),) if said.partners is None else said.partners,
-        simples=said.simples,
+        partners=(_natural_partner(root),) if promise.partners is None else promise.partners,
+        simples=promise.simples,
     )
 
 
@@ -116,12 +116,12 @@ PEOPLE: Mapping[str, Person] = {
     for cpf, each in PROMISED_PEOPLE.items()
 }
 
-# What a generated snapshot for test accounts must hold.
+# Companies that a generated month for test accounts must contain.
 EXISTING_COMPANIES: tuple[str, ...] = tuple(
     cnpj for cnpj in ESTABLISHMENTS if cnpj not in MISBEHAVING_COMPANIES
 )
 
 
 def exists(cnpj: str) -> bool:
-    """Whether the registry knows a CNPJ: it knows all but the promised absent ones."""
+    """Return whether a CNPJ exists: all do, except the promised absent ones."""
     return cnpj not in ABSENT_COMPANIES

@@ -1,6 +1,6 @@
-"""What can be promised of a document (`docs/sandbox.md`); `data/promised.toml` says of which.
+"""The types of promised outcomes (`docs/sandbox.md`), and their values from `data/promised.toml`.
 
-Defaults are what is usual: whatever a document's entry does not say.
+Defaults apply to everything that a document's entry does not set.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ BLOCKED_AS_ISSUER = 10
 
 
 class Misbehaviour(StrEnum):
-    """How every source fails for a document (`sandbox.md`, Sources that misbehave)."""
+    """The failure of every source for a document (`sandbox.md`, Sources that misbehave)."""
 
     MAINTENANCE = "maintenance"
     NEVER = "never answers"
@@ -41,7 +41,7 @@ class Misbehaviour(StrEnum):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One promised state registration."""
+    """A promised state registration."""
 
     uf: str
     type: int = IE_NORMAL
@@ -59,11 +59,11 @@ class ZoneRow(msgspec.Struct, frozen=True):
 
 
 class FederalRow(msgspec.Struct, frozen=True):
-    """One promised federal certificate."""
+    """A promised federal certificate."""
 
     kind: FederalKind = FederalKind.CND
-    of: str = ""  # whose; empty: the document's own
-    days_left: int | None = None  # to the validity; None: wherever its 180 days have got to
+    of: str = ""  # its CNPJ; empty: the document itself
+    days_left: int | None = None  # to the validity; None: drawn, within 180 days
     extension_days_left: int | None = None
     coded: bool = True
     rfb_debts: bool = False
@@ -72,7 +72,7 @@ class FederalRow(msgspec.Struct, frozen=True):
 
 
 class StateRow(msgspec.Struct, frozen=True):
-    """One promised state certificate."""
+    """A promised state certificate."""
 
     negative: bool = True
     days_left: int | None = None  # None: as above
@@ -81,15 +81,15 @@ class StateRow(msgspec.Struct, frozen=True):
 
 
 class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A company's establishment, or a person."""
+    """The promised data of an establishment or a person."""
 
-    name: str = ""  # of the company, or of the person; empty: there is none
+    name: str = ""  # of the company or person; empty: it does not exist
     misbehaves: Misbehaviour | None = None
     municipality: str = "7107"  # TOM
     registrations: tuple[Row, ...] = (Row("SP"),)
     federal: FederalRow = FederalRow()
 
-    # Of companies alone. Of one that has several establishments all entries say the same.
+    # Companies only. All entries of a company with several establishments are the same.
     nature: str = "2062"
     responsible: str = "49"
     size: str = "05"
@@ -105,7 +105,7 @@ class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     side_activities: tuple[str, ...] = ()
     number: str = "100"  # of its street
     zone: ZoneRow | None = None
-    # By UF. In the others a company gets what is drawn for it.
+    # By UF. In other UFs the certificate is drawn.
     state: dict[str, StateRow] = msgspec.field(default_factory=lambda: {"SP": StateRow()})
 
 

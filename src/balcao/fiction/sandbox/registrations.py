@@ -1,9 +1,8 @@
 """Promised registrations with states and with Suframa (`docs/sandbox.md`).
 
-A row says what is promised; number, address and whatever else nobody promised are drawn from
-the document like everybody's (`registrations.py`). Some documents, all registered in SP, get
-answers from state treasuries in a form that clients trip over ("State treasuries", same page);
-every other provider answers about them as about any other document.
+A row has the promised fields; number, address and other fields are drawn from the document as
+usual (`registrations.py`). For some documents, all registered in SP, state treasuries answer in
+unusual forms ("State treasuries", same page); other providers answer about them as usual.
 """
 
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ from balcao.fiction.sandbox.promises import (
 
 
 class Form(StrEnum):
-    """How an answer is written, or what stands in it."""
+    """An unusual form or content of an answer."""
 
     OTHER_DATES = "its optional dates are DD/MM/YYYY"
     GZIP = "compressed with gzip, unasked"
@@ -54,14 +53,14 @@ FORMS: Mapping[str, Form] = {
     "90090000102": Form.BY_COMPANY,
 }
 
-# Who holds the registration of that producer.
+# The holder of that producer's registration.
 PRODUCERS_COMPANY = "90090011000100"
 
 
 def _rows(promise: Promise) -> tuple[Row, ...]:
     if promise.misbehaves is not Misbehaviour.SOME_UFS:
         return promise.registrations
-    # All UFs must have something to say where some of them are promised to fail.
+    # All UFs need an answer, since some of them are promised to fail.
     others = (Row(uf, type=TAX_SUBSTITUTE) for uf in UF_NAMES if uf != "SP")
     return (*promise.registrations, *others)
 
@@ -75,7 +74,7 @@ REGISTRATION_ROWS: Mapping[str, tuple[Row, ...]] = {
     },
 }
 
-# Texts as Suframa grants them (`cnpja.md`, section 3).
+# Texts of Suframa (`cnpja.md`, section 3).
 IPI_EXEMPTION = ZoneIncentive(
     tax="IPI",
     benefit="Isenção",
@@ -101,7 +100,7 @@ def _zone_registration(row: ZoneRow) -> ZoneRegistration:
     )
 
 
-# Fixed companies that are not here have none; for the misbehaving ones see `zone.py`.
+# Other promised companies have none; for the misbehaving ones see `zone.py`.
 ZONE_ROWS: Mapping[str, ZoneRegistration] = {
     cnpj: _zone_registration(promise.zone)
     for cnpj, promise in PROMISED_COMPANIES.items()

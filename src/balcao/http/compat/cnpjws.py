@@ -8,8 +8,8 @@ import msgspec
 
 from balcao.core.company import ABROAD_UF, Coded, Company, Partner
 from balcao.core.federation import IBGE_CODES
-from balcao.core.listing import division_of
-from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_beside
+from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_with_details
+from balcao.core.search_record import division_of
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.formats import (
     BRAZIL,
@@ -199,7 +199,7 @@ class CnpjWs(CompatApi):
             porte=_size(company.porte),
             natureza_juridica=_coded(company.natureza_juridica),
             qualificacao_do_responsavel=_numbered(month.responsible),
-            socios=[_partner(*each, updated) for each in partners_beside(company, month)],
+            socios=[_partner(*each, updated) for each in partners_with_details(company, month)],
             simples=None
             if simples is None
             else NestedSimples(

@@ -8,7 +8,7 @@ import msgspec
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, MethodNotAllowed
-from balcao.core.month_detail import PartnerDetail, partners_beside
+from balcao.core.month_detail import PartnerDetail, partners_with_details
 from balcao.core.personal import mask_cpf_in_text
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.formats import (
@@ -168,7 +168,7 @@ def flat(found: CompatInput) -> FlatCompany:
         codigo_porte=size,
         porte=size_text,
         ente_federativo_responsavel=company.ente_federativo_responsavel or "",
-        qsa=[_partner(*each) for each in partners_beside(company, month)],
+        qsa=[_partner(*each) for each in partners_with_details(company, month)],
     )
 
 

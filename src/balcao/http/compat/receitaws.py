@@ -8,7 +8,7 @@ import msgspec
 from balcao.core.company import Coded, Partner
 from balcao.core.documents import Cnpj
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidParameter
-from balcao.core.month_detail import PartnerDetail, partners_beside
+from balcao.core.month_detail import PartnerDetail, partners_with_details
 from balcao.core.questions import Strategy
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
 from balcao.http.compat.formats import NO_REASON, activity, midnight, phones_of, slashed
@@ -141,7 +141,7 @@ class ReceitaWs(CompatApi):
                 _activity(each) for each in company.atividades_economicas_secundarias
             ]
             or [_NO_ACTIVITY],
-            qsa=[_partner(*each) for each in partners_beside(company, month)],
+            qsa=[_partner(*each) for each in partners_with_details(company, month)],
             logradouro=" ".join(filter(None, (company.tipo_logradouro, company.logradouro))),
             numero=company.numero or "",
             complemento=company.complemento or "",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from balcao.core.documents import Cnpj
-from balcao.core.month_detail import MonthDetail, beside
+from balcao.core.month_detail import MonthDetail, consistent_detail
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup
@@ -76,7 +76,7 @@ class CompatRoute:
         detail = None if mode is None else self.read(mode, Cnpj(company.cnpj))
         kept = reply.origin == "cache" or reply.source == _OWN_COPY
         found = CompatInput(
-            company, beside(company, detail), answer.data_base, reply.credits == 0, kept
+            company, consistent_detail(company, detail), answer.data_base, reply.credits == 0, kept
         )
         if len(reply.body) <= _IN_PLACE_BYTES_MAX:
             return self.api.render(found)

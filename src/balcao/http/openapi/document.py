@@ -21,17 +21,17 @@ from balcao.core.errors import (
 from balcao.core.month_detail import NO_DETAIL
 from balcao.core.outcomes import reply_of
 from balcao.core.problems import Problem, problem_of
-from balcao.core.receipts import Numbering
+from balcao.core.receipts import ReceiptNumbers
 from balcao.http import texts
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup
 from balcao.http.contents import Content, File, Json, Text
 from balcao.http.openapi import errors
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.http.routes import Route
-from balcao.operations.contract import EXAMPLE_MS, Circumstances, Operation
+from balcao.operations.contract import EXAMPLE_MS, AnswerContext, Operation
 from balcao.operations.parameters import Parameter
 
-_CIRCUMSTANCES = Circumstances(EXAMPLE_MS, 1, Numbering(b"exemplo"))
+_ANSWER_CONTEXT = AnswerContext(EXAMPLE_MS, 1, ReceiptNumbers(b"exemplo"))
 _RESPONSES = "#/components/responses/"
 _PLAIN_TEXT = "text/plain"
 _TEXT_SCHEMA_NAME = f"{SCHEMAS}Texto"  # in names of shared responses that are not JSON
@@ -201,7 +201,7 @@ def _results(operation: Operation) -> dict[int, dict[str, Any]]:
     by_status: dict[int, dict[str, Any]] = {}
     for example in operation.examples():
         reply = reply_of(
-            REQUEST_ID, operation.conclude(example.question, example.outcomes, _CIRCUMSTANCES)
+            REQUEST_ID, operation.conclude(example.question, example.outcomes, _ANSWER_CONTEXT)
         )
         body = msgspec.json.decode(reply.body)
         named = {example.name: {"summary": example.summary, "value": body}}

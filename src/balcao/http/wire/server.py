@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 import structlog
 
-from balcao.core.addresses import counted_as, of_peer
+from balcao.core.addresses import peer_address, rate_limit_address
 from balcao.http.wire.connection import Connection
 from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
 from balcao.http.wire.send_budget import SendBudget
@@ -225,7 +225,7 @@ class Server:
 
     def _count_in(self, host: str) -> str | None:
         """Count a client; return the key it is counted under, or None if there are too many."""
-        address = counted_as(host)
+        address = rate_limit_address(host)
         count = self._by_address.get(address, 0)
         if count >= self.limits.per_address and not self._is_trusted(host):
             self._refused("address_full")
@@ -286,7 +286,7 @@ class Server:
     def _is_trusted(self, host: str) -> bool:
         if not self.limits.trusted:
             return False
-        peer = of_peer(host)
+        peer = peer_address(host)
         return any(peer in network for network in self.limits.trusted)
 
     # Time

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from balcao.core.company import SIZE_TEXTS, STATUS_TEXTS, Coded
-from balcao.core.listing import Listed, ListedPartner
 from balcao.core.personal import mask_cpf_in_text
 from balcao.core.search import (
     LIMIT_MAX,
@@ -16,6 +15,7 @@ from balcao.core.search import (
     resolved,
 )
 from balcao.core.search_answers import CompaniesPage, CompanyFound, PartnerFound, PartnersPage
+from balcao.core.search_record import PartnerSearchRecord, SearchRecord
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.municipalities import toms_by_ibge
 from balcao.opendata.search.index import SearchIndex, index_path, open_index
@@ -105,7 +105,7 @@ def partners(index: SearchIndex, filters: PartnerFilters, limit: int, now: Secon
 _Domains = Mapping[str, Mapping[str, str]]
 
 
-def _company(record: Listed, domains: _Domains) -> CompanyFound:
+def _company(record: SearchRecord, domains: _Domains) -> CompanyFound:
     return CompanyFound(
         cnpj=record.cnpj,
         nome_empresarial=mask_cpf_in_text(record.name) or None,
@@ -123,7 +123,7 @@ def _company(record: Listed, domains: _Domains) -> CompanyFound:
     )
 
 
-def _partner(found: ListedPartner, domains: _Domains) -> PartnerFound:
+def _partner(found: PartnerSearchRecord, domains: _Domains) -> PartnerFound:
     return PartnerFound(
         nome=mask_cpf_in_text(found.name) or None,
         documento=mask_cpf_in_text(found.document) or None,

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import zstandard
 
-from balcao.core.listing import Listed, ListedPartner, tokens_of
 from balcao.core.search import Filters
+from balcao.core.search_record import PartnerSearchRecord, SearchRecord, tokens_of
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.files import advise_random_access, meta, open_finished
 from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, key_text, number_of
@@ -95,11 +95,11 @@ class SearchIndex:
             raise OpenDataError("o índice de busca está danificado") from error
         return found
 
-    def record(self, ordinal: int) -> Listed:
+    def record(self, ordinal: int) -> SearchRecord:
         key, row = self._row(ordinal)
         return self._reader.establishment(row, *self.snapshot.company_rows(key[:8]))
 
-    def matching(self, ordinal: int, filters: Filters) -> Listed | None:
+    def matching(self, ordinal: int, filters: Filters) -> SearchRecord | None:
         """Return the establishment of an ordinal, if the filters match it.
 
         Most mismatches are decided by the establishment's row, without reading its company's.
@@ -119,7 +119,7 @@ class SearchIndex:
             raise OpenDataError("o índice de busca não é deste mês")
         return key, row
 
-    def partners_of(self, ordinal: int) -> Sequence[ListedPartner]:
+    def partners_of(self, ordinal: int) -> Sequence[PartnerSearchRecord]:
         record = self.record(ordinal)
         rows = self.snapshot.partners_of(record.cnpj[:8])
         return [self._reader.partner(row, record.cnpj, record.name) for row in rows]

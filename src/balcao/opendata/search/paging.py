@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from balcao.core.listing import Listed, ListedPartner
 from balcao.core.search import (
     COUNT_MAX,
     RANKED_MAX,
@@ -13,6 +12,7 @@ from balcao.core.search import (
     PartnerFilters,
     SearchPlace,
 )
+from balcao.core.search_record import PartnerSearchRecord, SearchRecord
 from balcao.opendata.search.index import SearchIndex
 
 Seconds = Callable[[], float]
@@ -54,7 +54,7 @@ class _CandidateScan:
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         first = self.following
-        if self._filters.nobody:
+        if self._filters.matches_nothing:
             return
         if self._filters.roots:
             for root in sorted(set(self._filters.roots)):
@@ -84,7 +84,7 @@ def find(  # noqa: PLR0917  # the search and its limits
     if place.order == "r":
         return _ranked(index, filters, place.number, limit, budget, now)
     scan = _CandidateScan(index, filters, place.number, budget, now)
-    found: list[Listed] = []
+    found: list[SearchRecord] = []
     for ordinal in scan.candidates():
         if (record := index.matching(ordinal, filters)) is not None:
             found.append(record)
@@ -121,7 +121,7 @@ def _ranked(  # noqa: PLR0917  # as `find`
 def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds) -> HitCount:
     """Count the hits, exactly up to `COUNT_MAX` where the budget suffices."""
     expression, total = filters.expression, 0
-    if expression is not None and filters.told_by_index:
+    if expression is not None and filters.exact_by_index:
         deadline = now() + budget.seconds
         for first, end in index.parts(0):
             total += index.count_matches(expression, first, end, COUNT_MAX + 1 - total)
@@ -140,7 +140,7 @@ def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds
 
 def find_partners(
     index: SearchIndex, filters: PartnerFilters, limit: int, budget: PageEffort, now: Seconds
-) -> tuple[Sequence[ListedPartner], bool]:
+) -> tuple[Sequence[PartnerSearchRecord], bool]:
     """Return partners by name or document, by company, and whether there may be more."""
     deadline, found = now() + budget.seconds, []
     for first, end in index.parts(0):

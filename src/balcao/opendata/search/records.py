@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
-from balcao.core.listing import Listed, ListedPartner, domain_of
+from balcao.core.search_record import PartnerSearchRecord, SearchRecord, domain_of
 from balcao.opendata.layout import ESTABELECIMENTOS, SEPARATOR
 from balcao.opendata.rows import read_day
 from balcao.opendata.tally import latest_date
@@ -27,7 +27,7 @@ class RowReader:
         latest = latest_date(extraction)
         self._day = lru_cache(_DATES_REMEMBERED)(lambda text: read_day(text, latest))
 
-    def establishment(self, row: str, company_row: str | None, simples: str | None) -> Listed:
+    def establishment(self, row: str, company_row: str | None, simples: str | None) -> SearchRecord:
         """Return an establishment by its tidy row, its company's and its Simples'."""
         (
             tag_and_root, order, digits, identifier, trade_name, status, status_day, reason, _, _,
@@ -40,7 +40,7 @@ class RowReader:
         in_simples, in_mei = "", ""
         if simples is not None:
             _, in_simples, _, _, in_mei, _, _ = simples.split(_SEPARATOR)
-        return Listed(
+        return SearchRecord(
             cnpj=tag_and_root[1:] + order + digits,
             name=name,
             trade_name=trade_name,
@@ -75,10 +75,10 @@ class RowReader:
             self._day(fields[_STATUS_DAY]),
         )
 
-    def partner(self, row: str, cnpj: str, company: str) -> ListedPartner:
+    def partner(self, row: str, cnpj: str, company: str) -> PartnerSearchRecord:
         """Return one partner of the company of `cnpj`."""
         _, _, name, document, qualification, entered, *_ = row.split(_SEPARATOR)
-        return ListedPartner(cnpj, company, name, document, qualification, self._day(entered))
+        return PartnerSearchRecord(cnpj, company, name, document, qualification, self._day(entered))
 
 
 def _amount(text: str) -> Decimal | None:

@@ -1,10 +1,10 @@
 """Tokens of the rows of a range of roots for the index, many rows at once.
 
-`core/listing.py` defines a record's tokens, `records.py` its reading from rows. This module is a
-faster equivalent for rows of the plain form, which nearly all have: codes of their usual width, in
-digits. These are copied column by column into lines of one length, each code behind its prefix,
-blanks where there is none. Rows of any other form are converted by those two modules, one by one; a
-test compares both ways over rows of all kinds.
+`core/search_record.py` defines a record's tokens, `records.py` its reading from rows. This module
+is a faster equivalent for rows of the plain form, which nearly all have: codes of their usual
+width, in digits. These are copied column by column into lines of one length, each code behind its
+prefix, blanks where there is none. Rows of any other form are converted by those two modules, one
+by one; a test compares both ways over rows of all kinds.
 """
 
 import re
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from balcao.core.listing import (
+from balcao.core.search_record import (
     ACTIVITY_NOT_INFORMED,
     CAPITAL,
     CAPITAL_CLASS_MAX,

@@ -1,1 +1,1 @@
-"""What the two operations about tax clearance certificates share."""
+"""Shared parts of the two operations about tax clearance certificates."""

@@ -11,7 +11,7 @@ from balcao.operations.views import REGISTER_FIGURES, Fact, FormWords, Headline
 
 
 def form(slug: str, title: str, answers: str) -> FormWords:
-    """The words of one of the two forms; prices are the same."""
+    """Return the texts of one of the two forms; prices are the same."""
     return FormWords(
         slug,
         title,
@@ -23,7 +23,7 @@ def form(slug: str, title: str, answers: str) -> FormWords:
 
 
 def keeping(until: str | None, is_over: bool | None) -> Sequence[Fact]:
-    """Until when the same question costs less; None: from now on it does not."""
+    """Return the fact until when the same lookup costs less; `until` None: it does not."""
     kept, online = (credits(PRICES[path]) for path in ("cache", "online"))
     if until is None:
         return (("Guardada", f"Não fica guardada: a próxima consulta custa {online}"),)
@@ -33,7 +33,7 @@ def keeping(until: str | None, is_over: bool | None) -> Sequence[Fact]:
 
 
 def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
-    """Of a certificate that proves something today: whether also tomorrow."""
+    """Return the headline of a certificate in force, with its last day."""
     if not until:
         return Headline("good", text, note)
     if until[:10] == civil_day_text(now_ms):
@@ -43,7 +43,7 @@ def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
 
 
 def expired(until: str | None, later: Extended | None, now_ms: int) -> Headline:
-    """Of what was in force when it was delivered; `later`: what an act makes of it."""
+    """Return the headline of an expired certificate. `later`: its extension by an act."""
     if later is not None and civil_day_text(now_ms) <= later.until:
         return Headline(
             "warn",
@@ -59,7 +59,7 @@ def expired(until: str | None, later: Extended | None, now_ms: int) -> Headline:
 
 
 def by_act(later: Extended | None) -> Sequence[Fact]:
-    """The day that an act gives, beside the one that the source told, which stays as it is."""
+    """Return the fact with the last day by an act, shown besides the source's own."""
     if later is None:
         return ()
     text = f"{day(later.until)}, por {later.act} (informado por quem opera o serviço)"
@@ -67,12 +67,12 @@ def by_act(later: Extended | None) -> Sequence[Fact]:
 
 
 def figures(text: str | None) -> object:
-    """A number, in the figures of registers."""
+    """Return a number, styled as a document number."""
     return REGISTER_FIGURES.format(text) if text else None
 
 
 def moment(text: str | None) -> str | None:
-    """`YYYY-MM-DD HH:mm:ss`, or with its offset, as people write it."""
+    """Format `YYYY-MM-DD HH:mm:ss`, with or without offset, for people."""
     if not text:
         return None
     try:
@@ -85,5 +85,5 @@ def moment(text: str | None) -> str | None:
 
 
 def receipt_number(address: str | None) -> str | None:
-    """The number at the end of the address in `print`."""
+    """Return the receipt's number from the address in `print`."""
     return address.rpartition("/")[2] if address else None

@@ -12,20 +12,20 @@ import msgspec
 
 from balcao.core.access import Caller
 from balcao.core.calendar import civil_day_text
-from balcao.core.company import Company, uniform
-from balcao.core.described import described, said
+from balcao.core.company import Company, normalized
+from balcao.core.described import described, doc
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidStrategy, OptInNotEnabled
-from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Record, Strategy
+from balcao.core.result_summary import ResultSummary, summary_of
 from balcao.core.tariff import Rule, Rules
 from balcao.operations import envelope
 from balcao.operations.company import page
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
-    Circumstances,
+    AnswerContext,
     Example,
     Operation,
 )
@@ -45,7 +45,7 @@ from balcao.operations.views import Body, RecordedResult, ResultView
 
 @described("RespostaEmpresa", "Resposta da consulta de dados cadastrais.")
 class CompanyAnswer(msgspec.Struct, frozen=True):
-    """The answer that `conclude` writes, as a type for the OpenAPI document and for tests."""
+    """The body of a result, as a type for the OpenAPI document and tests."""
 
     request_id: RequestId
     success: AlwaysTrue
@@ -53,14 +53,14 @@ class CompanyAnswer(msgspec.Struct, frozen=True):
     error_message: NoError
     data_base: Annotated[
         str | None,
-        said(
+        doc(
             "Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro"
             " público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo"
             " quando a fonte tem uma cópia e não informa de que dia.",
             format="date",
         ),
     ]
-    response: Annotated[Company, said("Os dados cadastrais.")]
+    response: Annotated[Company, doc("Os dados cadastrais.")]
 
 
 CNPJ = cnpj_in_path("90010001000100")
@@ -76,8 +76,8 @@ OPTIN = WordChoice(
     field="optin",
 )
 
-# One credit per request completed without error: cache, online or with the opt-in; the
-# strategy does not change the cost (specification, "Credits").
+# One credit per result: cached, online or with the opt-in, with every strategy (specification,
+# "Credits").
 PRICE_CREDITS = 1
 RULE = "company/lookup"
 RULES: Rules = {
@@ -127,8 +127,8 @@ class CompanyLookup(Operation):
     answer_bytes_max = 4_000_000
     form = page.FORM
     failures = page.FAILURES
-    gists = page.GISTS
-    in_sheets = page.IN_SHEETS
+    result_labels = page.RESULT_LABELS
+    sheet_columns = page.SHEET_COLUMNS
     answer = CompanyAnswer
     problems = (InvalidCnpj, InvalidStrategy, *PROBLEMS_OF_ALL, OptInNotEnabled, CnpjNotFound)
 
@@ -154,21 +154,18 @@ class CompanyLookup(Operation):
             f"{self.path} {inquiry.cache_key} {question.strategy} {question.max_age_days}"
         )
 
-    def permit(self, question: Question, caller: Caller) -> None:
-        """The opt-in needs to be enabled on the account. Raises `OptInNotEnabled`."""
+    def check_question(self, question: Question, caller: Caller) -> None:
+        """Raise `OptInNotEnabled` if the opt-in is not enabled for the account."""
         if question.inquiries[0].full_partners and not caller.partner_optin:
             raise OptInNotEnabled
 
     def encode(self, inquiry: Inquiry, record: Record) -> bytes:
-        """The record as JSON, said alike by all sources.
-
-        They hand it over as the inquiry allows: masked, or with opt-in.
-        """
+        """Return the record as JSON, in the form common to all sources."""
         assert isinstance(record, Company)
-        return super().encode(inquiry, uniform(record))
+        return super().encode(inquiry, normalized(record))
 
     def deliver(
-        self, question: Question, outcome: Delivered, circumstances: Circumstances
+        self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
         day, response = _parted(outcome)
         return Conclusion(
@@ -185,12 +182,12 @@ class CompanyLookup(Operation):
             asked_ms=outcome.asked_ms,
         )
 
-    def gist(self, body: bytes) -> Gist | None:
+    def result_summary(self, body: bytes) -> ResultSummary | None:
         try:
-            said = _in_brief(body).response
+            company = _in_brief(body).response
         except msgspec.DecodeError:
             return None
-        return gist_of(said.nome_empresarial, said.situacao_cadastral)
+        return summary_of(company.nome_empresarial, company.situacao_cadastral)
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         return envelope.error_fields(problem, extra=b'"response":null,')
@@ -207,22 +204,21 @@ class CompanyLookup(Operation):
         return page.brief(body)
 
 
-# How the JSON of a `DatedCompany` ends: no other record's last member is a text or null.
+# The end of the JSON of a `DatedCompany`; other records do not end with a text or null.
 _DATED = re.compile(rb',"data_base":(null|"[0-9]{4}-[0-9]{2}-[0-9]{2}")\}\Z')
 _DATED_BYTES_MAX = 28
 
 
-# Of our own copy it is one day for a month.
+# For our own copy it is the same day for a month.
 @lru_cache(maxsize=64)
 def _day(at_ms: int) -> bytes:
     return b'"' + civil_day_text(at_ms).encode() + b'"'
 
 
 def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
-    """The day of the data as JSON, and the company without it (contract 9.3).
+    """Return the day of the data as JSON, and the company's JSON without it (contract 9.3).
 
-    Where the source is no copy of the registry it is the day on which it was asked, or for our own
-    copy that of its extraction.
+    For a source that is no copy of the registry it is the day on which it was asked.
     """
     body = outcome.body
     at = body.rfind(b',"data_base":', -_DATED_BYTES_MAX)

@@ -1,4 +1,4 @@
-"""How the application asks for a company, and shows one."""
+"""Form and result page of a company."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from balcao.core.errors import SourceFailed
 from balcao.core.notices import Tone
 from balcao.core.writing import cep, cnae, cpf, day, phone
 from balcao.operations.registrations import page as registrations
-from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, joined, one, within
+from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, joined, one, within
 from balcao.operations.views import (
     Body,
     Cells,
@@ -21,7 +21,7 @@ from balcao.operations.views import (
     document,
     noted,
     plural,
-    renewed,
+    refresh_form,
     source_failed,
 )
 
@@ -45,8 +45,7 @@ STATUS_TONES: Mapping[str, Tone] = {
     "BAIXADA": "bad",
     "NULA": "bad",
 }
-# Of what is remembered.
-GISTS: Mapping[str, tuple[str, Tone]] = {
+RESULT_LABELS: Mapping[str, tuple[str, Tone]] = {
     status: (status.capitalize(), tone) for status, tone in STATUS_TONES.items()
 }
 _COMPANY_NOTES: Mapping[str, str] = {
@@ -59,7 +58,7 @@ _COMPANY_NOTES: Mapping[str, str] = {
 
 
 def view(recorded: RecordedResult) -> ResultView:
-    """Registry data with partners."""
+    """Return the page of a company."""
     body, trace = recorded.body, recorded.trace
     said: Body = body["response"]
     status = said.get("situacao_cadastral") or "Situação não informada"
@@ -115,14 +114,14 @@ def view(recorded: RecordedResult) -> ResultView:
                 "O cadastro não tem sócios desta empresa.",
             ),
         ),
-        beside=registrations.beside(said["cnpj"]),
-        # Our own copy goes before every source: asking again would say the same.
-        again=() if trace.source == "snapshot" else (renewed(fields),),
+        related=registrations.related(said["cnpj"]),
+        # Our own copy is asked before all sources: another lookup would have the same result.
+        repeat_forms=() if trace.source == "snapshot" else (refresh_form(fields),),
     )
 
 
 def brief(body: Body) -> str:
-    """How many partners and activities it tells of."""
+    """Return the number of partners and activities."""
     said: Body = body["response"]
     partners = len(said.get("socios") or ())
     others = len(said.get("atividades_economicas_secundarias") or ())
@@ -197,7 +196,7 @@ def _cnae(body: Body) -> str | None:
     return cnae(code) if code else None
 
 
-IN_SHEETS = InSheets(
+SHEET_COLUMNS = SheetColumns(
     facts=(
         fact("razao_social", "response.nome_empresarial"),
         fact("nome_fantasia", "response.nome_fantasia"),

@@ -13,7 +13,7 @@ import msgspec
 
 from balcao.core.calendar import civil_day_text, from_ms
 from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.errors import (
     BirthDateInFuture,
@@ -29,19 +29,19 @@ from balcao.core.errors import (
     NothingInCache,
     ParametersConflict,
 )
-from balcao.core.freshness import CACHE_FIRST, Ask, Kept, Serve
+from balcao.core.freshness import CACHE_FIRST, Ask, CacheEntry, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.core.receipts import Numbering, given
+from balcao.core.receipts import ReceiptNumbers, certificate_summary
 from balcao.core.tariff import Rule, Rules
 from balcao.operations.certificates.lookup import (
     PRICES,
     PROBLEMS_OF_CERTIFICATES,
     CertificateLookup,
 )
-from balcao.operations.contract import Circumstances, Example
+from balcao.operations.contract import AnswerContext, Example
 from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, RequestId
 from balcao.operations.federal_certificate import page
 from balcao.operations.parameters import (
@@ -60,8 +60,8 @@ from balcao.operations.views import Body, RecordedResult, ResultView
 class Billing(msgspec.Struct, frozen=True):
     """Credits consumed, and the path that was executed."""
 
-    credits: Annotated[int, said("Créditos.")]
-    source: Annotated[Origin, said("`cache` ou `online`.")]
+    credits: Annotated[int, doc("Créditos.")]
+    source: Annotated[Origin, doc("`cache` ou `online`.")]
 
 
 @described(
@@ -72,57 +72,57 @@ class FederalAnswer(msgspec.Struct, frozen=True):
     """The body of a result, functional negatives included; these have a `message` too."""
 
     request_id: RequestId
-    success: Annotated[bool, said("`true`: CND ou CPEND; `false`: a consulta terminou sem elas.")]
+    success: Annotated[bool, doc("`true`: CND ou CPEND; `false`: a consulta terminou sem elas.")]
     error: AlwaysFalse
     error_message: Annotated[
-        Mapping[str, str], said("Objeto sempre vazio nesta resposta: não há erro.", maxProperties=0)
+        Mapping[str, str], doc("Objeto sempre vazio nesta resposta: não há erro.", maxProperties=0)
     ]
     certificate_type: Annotated[
         str | None,
-        said(
+        doc(
             "`CND`, `CPEND`, `CPD`, o texto da fonte quando não pôde ser classificado, ou nulo"
             " quando nada pôde ser emitido."
         ),
     ]
-    certificate: Annotated[str, said("Título da certidão.")]
-    certificate_code: Annotated[str | None, said("Código de controle.")]
-    cnpj: Annotated[str | None, said("CNPJ consultado, com pontuação.")]
+    certificate: Annotated[str, doc("Título da certidão.")]
+    certificate_code: Annotated[str | None, doc("Código de controle.")]
+    cnpj: Annotated[str | None, doc("CNPJ consultado, com pontuação.")]
     certificate_cnpj: Annotated[
         str | None,
-        said(
+        doc(
             "CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial."
             " A certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF."
         ),
     ]
-    cpf: Annotated[str | None, said("CPF consultado, com pontuação.")]
-    corporate_name: Annotated[str, said("Nome, quando a fonte o diz.")]
-    status: Annotated[str, said("Situação da certidão, nas palavras da fonte.")]
-    issued_at: Annotated[str | None, said("Dia da emissão.", format="date")]
-    validity: Annotated[str | None, said("Validade original.", format="date")]
-    extended_validity: Annotated[str | None, said("Prorrogação, quando há.", format="date")]
-    effective_validity: Annotated[str | None, said("A maior das duas.", format="date")]
+    cpf: Annotated[str | None, doc("CPF consultado, com pontuação.")]
+    corporate_name: Annotated[str, doc("Nome, quando a fonte o diz.")]
+    status: Annotated[str, doc("Situação da certidão, nas palavras da fonte.")]
+    issued_at: Annotated[str | None, doc("Dia da emissão.", format="date")]
+    validity: Annotated[str | None, doc("Validade original.", format="date")]
+    extended_validity: Annotated[str | None, doc("Prorrogação, quando há.", format="date")]
+    effective_validity: Annotated[str | None, doc("A maior das duas.", format="date")]
     valid_until: Annotated[
         str | None,
-        said(
+        doc(
             "Último dia em que este resultado pode ser servido do cache; nulo: em nenhum.",
             format="date",
         ),
     ]
-    source_queried_at: Annotated[str, said("Quando a fonte foi consultada.", format="date-time")]
-    served_at: Annotated[str, said("Quando esta resposta foi dada.", format="date-time")]
-    source: Annotated[Origin, said("`cache` ou `online`.")]
-    issued_successfully: Annotated[bool, said("Indicador de emissão da fonte.")]
-    rfb_debts: Annotated[bool | None, said("Débitos na Receita Federal, quando a fonte o diz.")]
-    pgfn_debts: Annotated[bool | None, said("Débitos na PGFN, quando a fonte o diz.")]
-    receipt_type: Annotated[str, said("Tipo do comprovante; vazio quando não há.")]
-    receipt_verification_code: Annotated[str, said("Código de verificação do comprovante.")]
-    print: Annotated[str | None, said("Endereço do comprovante, que pede a chave da mesma conta.")]
-    provider_code: Annotated[int, said("Código devolvido pelo fornecedor.")]
-    provider_billable: Annotated[bool, said("Se o fornecedor cobra por esta consulta.")]
-    provider_elapsed_time_in_milliseconds: Annotated[int, said("Tempo do fornecedor.")]
-    billing: Annotated[Billing, said("O que esta consulta custou.")]
+    source_queried_at: Annotated[str, doc("Quando a fonte foi consultada.", format="date-time")]
+    served_at: Annotated[str, doc("Quando esta resposta foi dada.", format="date-time")]
+    source: Annotated[Origin, doc("`cache` ou `online`.")]
+    issued_successfully: Annotated[bool, doc("Indicador de emissão da fonte.")]
+    rfb_debts: Annotated[bool | None, doc("Débitos na Receita Federal, quando a fonte o diz.")]
+    pgfn_debts: Annotated[bool | None, doc("Débitos na PGFN, quando a fonte o diz.")]
+    receipt_type: Annotated[str, doc("Tipo do comprovante; vazio quando não há.")]
+    receipt_verification_code: Annotated[str, doc("Código de verificação do comprovante.")]
+    print: Annotated[str | None, doc("Endereço do comprovante, que pede a chave da mesma conta.")]
+    provider_code: Annotated[int, doc("Código devolvido pelo fornecedor.")]
+    provider_billable: Annotated[bool, doc("Se o fornecedor cobra por esta consulta.")]
+    provider_elapsed_time_in_milliseconds: Annotated[int, doc("Tempo do fornecedor.")]
+    billing: Annotated[Billing, doc("O que esta consulta custou.")]
     message: Annotated[
-        str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
+        str | msgspec.UnsetType, doc("Só no resultado negativo: o que aconteceu.")
     ] = msgspec.UNSET
 
 
@@ -159,8 +159,8 @@ REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja um res
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(FederalCertificate)
 
-# What differs between two deliveries of one certificate; spliced into what does not.
-_SERVED_AT = secrets.token_hex(16)  # nobody can send it
+# Placeholder for the only value that differs between deliveries of a certificate.
+_SERVED_AT = secrets.token_hex(16)  # cannot occur in an answer
 RULES: Rules = {
     "federal_certificate/cache": Rule(
         "certidão federal: 1 por resultado do cache",
@@ -201,7 +201,7 @@ class FederalCertificateLookup(CertificateLookup):
     form = page.FORM
     negative_result = page.NEGATIVE
     verdicts = page.VERDICTS
-    in_sheets = page.IN_SHEETS
+    sheet_columns = page.SHEET_COLUMNS
     answer = FederalAnswer
     problems = (
         DocumentRequired,
@@ -223,7 +223,7 @@ class FederalCertificateLookup(CertificateLookup):
         return (CNPJ, CPF, BIRTH, STRATEGY, PREFERENCE, REFRESH)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        inquired, birth = self._who(sent)
+        inquired, birth = self._document(sent)
         strategy = STRATEGY.read(sent)
         reissue = PREFERENCE.read(sent) == "nova"
         refresh = REFRESH.read(sent)
@@ -245,8 +245,8 @@ class FederalCertificateLookup(CertificateLookup):
             refresh=refresh,
         )
 
-    def _who(self, sent: Parameters) -> tuple[Cnpj | Cpf, str | None]:
-        """The one document of the request (contract 2.8)."""
+    def _document(self, sent: Parameters) -> tuple[Cnpj | Cpf, str | None]:
+        """Return the document of the request and, for a CPF, the birth date (contract 2.8)."""
         cnpj, cpf, birth = sent.text("cnpj"), sent.text("cpf"), sent.text("data_nascimento")
         if cnpj and (cpf or birth):
             raise DocumentsConflict
@@ -260,28 +260,30 @@ class FederalCertificateLookup(CertificateLookup):
         return person, BIRTH.read(birth, self.today())
 
     def fingerprint(self, question: Question) -> str:
-        # Another establishment is another request: its answer has another `cnpj`.
+        # Each establishment is another request: the answers have another `cnpj`.
         inquiry = question.inquiries[0]
         if isinstance(inquiry.document, Cnpj):
             inquiry = inquiry.about_establishment(inquiry.document)
         return digest(f"{self.path} {inquiry.flight_key} {question.strategy} {question.refresh}")
 
-    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """By its validity, never by its age (contract 4.6). An expired one is never delivered."""
+    def cache_decision(
+        self, question: Question, inquiry: Inquiry, kept: CacheEntry, now_ms: int
+    ) -> Serve | Ask:
+        """Decide by validity instead of age (contract 4.6). An expired one is never delivered."""
         certificate = _decode(kept.body)
         if not federal_may_serve(certificate, kept.asked_ms, now_ms):
             return Ask(None)
         if question.strategy in CACHE_FIRST:
-            # `nova` and `atualizar_online` go to the source whatever is kept.
+            # `nova` and `atualizar_online` always ask the source.
             return Ask(None) if question.refresh or inquiry.reissue else Serve(kept)
-        # A functional negative may have changed since: it never stands in for a failure.
+        # A negative result may have changed: it is never a fallback.
         falls_back = question.strategy is Strategy.ONLINE_PREFERENCIAL and certificate.good
         return Ask(kept if falls_back else None)
 
     def answered_since(
-        self, question: Question, kept: Kept, since_ms: int, now_ms: int
+        self, question: Question, kept: CacheEntry, since_ms: int, now_ms: int
     ) -> Question | None:
-        """A new issuance is answered by a certificate that was issued since then."""
+        # A new issuance is also answered by a certificate that was issued since then.
         certificate, (inquiry,) = _decode(kept.body), question.inquiries
         if kept.asked_ms < since_ms or not federal_may_serve(certificate, kept.asked_ms, now_ms):
             return None
@@ -294,11 +296,12 @@ class FederalCertificateLookup(CertificateLookup):
             refresh=False,
         )
 
-    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-        """What is newer is believed; but what proves nothing displaces no certificate in force.
+    def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:
+        """Return whether the new answer replaces the entry: usually, with two exceptions.
 
-        A good one that can never be served (no code, no validity) only ends a negative one.
-        That nothing could be issued is no proof of debts: a CND or CPEND in force stays (4.6).
+        A good certificate that can never be served (no code, no validity) only replaces a negative
+        one. If nothing could be issued, that is no proof of debts: a CND or CPEND in force stays
+        (contract 4.6).
         """
         new = _decode(body)
         old = None if kept is None else _decode(kept.body)
@@ -310,25 +313,24 @@ class FederalCertificateLookup(CertificateLookup):
         return True
 
     def deliver(
-        self, question: Question, outcome: Delivered, circumstances: Circumstances
+        self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
-        """200 only for CND and CPEND."""
-        said, before, after = _concluded(
-            outcome, question.document, circumstances.account_id, circumstances.numbering
+        concluded, before, after = _concluded(
+            outcome, question.document, answer_context.account_id, answer_context.receipt_numbers
         )
         return Conclusion(
-            said.status,
-            before + _instant(circumstances.now_ms // 1000) + after,
-            said.credits,
-            said.rule,
-            said.origin,
-            said.source,
-            said.asked_ms,
-            receipt=said.receipt,
-            certificate=said.certificate,
+            concluded.status,
+            before + _instant(answer_context.now_ms // 1000) + after,
+            concluded.credits,
+            concluded.rule,
+            concluded.origin,
+            concluded.source,
+            concluded.asked_ms,
+            receipt=concluded.receipt,
+            certificate=concluded.certificate,
         )
 
-    def forget(self) -> None:
+    def clear_memos(self) -> None:
         _concluded.cache_clear()
         _decode.cache_clear()
 
@@ -350,7 +352,7 @@ class FederalCertificateLookup(CertificateLookup):
         impossible = FederalCertificate(
             document=negative.document, provider_code=611, provider_billable=True
         )
-        told: Sequence[tuple[str, str, FederalCertificate, Origin]] = (
+        examples: Sequence[tuple[str, str, FederalCertificate, Origin]] = (
             ("cnd_da_fonte", "CND emitida pela fonte", negative, "online"),
             ("cnd_do_cache", "A mesma, do cache", negative, "cache"),
             ("positiva", "Há débitos: CPD", positive, "online"),
@@ -358,7 +360,7 @@ class FederalCertificateLookup(CertificateLookup):
         )
         return [
             self.example(name, summary, question, record, "infosimples", origin=origin)
-            for name, summary, record, origin in told
+            for name, summary, record, origin in examples
         ]
 
     def view(self, recorded: RecordedResult) -> ResultView:
@@ -371,14 +373,14 @@ class FederalCertificateLookup(CertificateLookup):
 # A cached certificate is delivered thousands of times before it expires.
 @lru_cache(maxsize=4096)
 def _concluded(
-    outcome: Delivered, document: Cnpj | Cpf, account_id: int, numbering: Numbering
+    outcome: Delivered, document: Cnpj | Cpf, account_id: int, receipt_numbers: ReceiptNumbers
 ) -> tuple[Conclusion, bytes, bytes]:
-    """All that there is to say of one to an account, and the fields around `served_at`."""
+    """Return an account's conclusion without its fields, and the fields around `served_at`."""
     certificate, origin, asked_ms = _decode(outcome.body), outcome.origin, outcome.asked_ms
     certified = Cnpj(certificate.document) if isinstance(document, Cnpj) else None
     receipt = None
     if certificate.receipt is not None:
-        receipt = numbering.private(
+        receipt = receipt_numbers.private(
             account_id, certificate.receipt, certified.text if certified else None
         )
     answer = FederalAnswer(
@@ -393,7 +395,7 @@ def _concluded(
         certificate_cnpj=certified.punctuated if certified else None,
         cpf=document.punctuated if isinstance(document, Cpf) else None,
         corporate_name=certificate.name,
-        # Where nothing was issued, the source's own words are its status (contract 8).
+        # If nothing was issued, the status is the source's message (contract 8).
         status=certificate.status or certificate.message or "",
         issued_at=certificate.issued_on,
         validity=certificate.validity,
@@ -409,7 +411,9 @@ def _concluded(
         receipt_type=certificate.receipt.media_type if certificate.receipt else "",
         receipt_verification_code=certificate.verification_code,
         print=(
-            None if receipt is None else numbering.address(FederalCertificateLookup.path, receipt)
+            None
+            if receipt is None
+            else receipt_numbers.address(FederalCertificateLookup.path, receipt)
         ),
         provider_code=certificate.provider_code,
         provider_billable=certificate.provider_billable,
@@ -418,7 +422,7 @@ def _concluded(
         message=msgspec.UNSET if certificate.good else _reason(certificate),
     )
     before, _, after = _encode(answer).removeprefix(WITHOUT_ID).partition(_SERVED_AT.encode())
-    # A person's name is not remembered, nor the CPF in a sole trader's.
+    # A person's name is not stored, nor the CPF in a sole trader's.
     name = without_cpf(certificate.name) if isinstance(document, Cnpj) else None
     validity = certificate.effective_validity
     conclusion = Conclusion(
@@ -430,7 +434,7 @@ def _concluded(
         source=outcome.source,
         asked_ms=asked_ms,
         receipt=receipt,
-        certificate=given(
+        certificate=certificate_summary(
             certificate.verdict, validity, name or None, receipt, certificate.issued_on
         ),
     )
@@ -443,7 +447,7 @@ def _decode(body: bytes) -> FederalCertificate:
 
 
 def _reason(certificate: FederalCertificate) -> str:
-    """Why there is no CND or CPEND, in a sentence for the caller (contract 1.1, 1.4)."""
+    """Return the reason for no CND or CPEND, in a sentence for the caller (contract 1.1, 1.4)."""
     if certificate.kind == "CPD":
         return "A consulta terminou: há débitos, e a certidão é positiva (CPD)."
     if certificate.kind_text is not None or certificate.title:
@@ -453,7 +457,7 @@ def _reason(certificate: FederalCertificate) -> str:
 
 @lru_cache(maxsize=64)
 def _instant(second: int) -> bytes:
-    """`YYYY-MM-DDTHH:mm:ss-03:00`: Brasília, with its offset on that day."""
+    """Return a second since 1970 as `YYYY-MM-DDTHH:mm:ss-03:00`, in Brasília."""
     return from_ms(second * 1000).isoformat(timespec="seconds").encode()
 
 

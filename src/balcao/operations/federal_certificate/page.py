@@ -1,4 +1,4 @@
-"""How the application asks for a federal certificate, and shows what came of it."""
+"""Form and result page of a federal certificate."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from balcao.core.notices import Tone
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES, by_act
-from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, one
+from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, one
 from balcao.operations.views import (
-    Again,
     Body,
     Button,
     Fact,
     Headline,
     RecordedResult,
+    RepeatForm,
     ResultView,
     document,
     truth,
@@ -70,12 +70,12 @@ def verdict_of(body: Body) -> Verdict:
 
 
 def words_of(body: Body) -> str:
-    """The verdict in a few words: the same on every page and in every table."""
+    """Return the verdict as a short text, the same on all pages and in all tables."""
     return VERDICTS[verdict_of(body)][0]
 
 
 def view(recorded: RecordedResult) -> ResultView:
-    """The federal joint certificate."""
+    """Return the page of a federal certificate."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     number = body.get("cnpj") or body.get("cpf")
     verification = body["receipt_verification_code"]
@@ -107,18 +107,18 @@ def view(recorded: RecordedResult) -> ResultView:
         ),
         receipt_id=page.receipt_number(body["print"]),
         receipt_kind="HTML" if "html" in body["receipt_type"] else "PDF",
-        again=_again(body),
+        repeat_forms=_again(body),
     )
 
 
 def brief(body: Body) -> str:
-    """By what it is known at the Receita Federal."""
+    """Return the certificate's code."""
     return body["certificate_code"] or ""
 
 
 def _certified(body: Body) -> Sequence[Fact]:
-    """The head office, where the certificate of a branch names it."""
-    certified = body.get("certificate_cnpj")  # answers of before have none
+    """Return the fact with the head office, if the certificate of a branch names it."""
+    certified = body.get("certificate_cnpj")  # older answers have none
     if not certified or certified == body["cnpj"]:
         return ()
     return (("CNPJ da certidão (matriz)", document(certified)),)
@@ -141,7 +141,7 @@ def _extension(body: Body) -> Sequence[Fact]:
 
 
 def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
-    """Until when the same question costs less: negative results for an hour of the same day."""
+    """Return the fact until when the result is cached; a negative one for an hour of its day."""
     until, asked_ms = body["valid_until"], trace.asked_ms
     if body["success"]:
         return page.keeping(day(until) if until else None, until and civil_day_text(now_ms) > until)
@@ -149,7 +149,7 @@ def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
         return ()
     tomorrow = civil_day(asked_ms) + datetime.timedelta(days=1)
     until_ms = min(asked_ms + SHORT_CACHE_MS, day_starts_ms(tomorrow))
-    at = instant(until_ms).rpartition(" ")[2]  # it is within the hour, so that is enough
+    at = instant(until_ms).rpartition(" ")[2]  # within the hour, so the time is enough
     return page.keeping(at, now_ms >= until_ms)
 
 
@@ -160,21 +160,21 @@ def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:
         branch = " Vale para a matriz e as filiais." if _is_of_branch(body) else ""
         if tone != "good":
             return Headline(tone, text, note + branch)
-        told = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
-        return Headline(told.tone, text, f"{told.note}{_copy(body, trace)}{branch}")
+        usual = page.in_force(text, f"{note}.", body["effective_validity"], now_ms)
+        return Headline(usual.tone, text, f"{usual.note}{_copy(body, trace)}{branch}")
     note = _UNCLASSIFIED if verdict == "other" else _IMPOSSIBLE
     return Headline("warn", words_of(body), note)
 
 
 def _copy(body: Body, trace: Trace) -> str:
-    """Whether the source gave again what it had issued before it was asked."""
+    """Return a sentence if the certificate is a second copy, issued before the lookup."""
     issued, asked_ms = body["issued_at"], trace.asked_ms
     if not issued or asked_ms is None or issued[:10] >= civil_day_text(asked_ms):
         return ""
     return f" 2ª via, emitida em {day(issued)}."
 
 
-def _again(body: Body) -> Sequence[Again]:
+def _again(body: Body) -> Sequence[RepeatForm]:
     cost = PRICES["online"]
     buttons = [
         Button(f"{text} ({credits(cost)})", cost, "modo", mode, hint)
@@ -184,15 +184,15 @@ def _again(body: Body) -> Sequence[Again]:
         )
     ]
     if person := body.get("cpf"):
-        return [Again([("quem", "cpf"), ("cpf", person)], buttons, needs_birth=True)]
-    return [Again([("quem", "cnpj"), ("cnpj", body["cnpj"])], [button]) for button in buttons]
+        return [RepeatForm([("quem", "cpf"), ("cpf", person)], buttons, needs_birth=True)]
+    return [RepeatForm([("quem", "cnpj"), ("cnpj", body["cnpj"])], [button]) for button in buttons]
 
 
 def _verdict(body: Body) -> str | None:
     return words_of(body) if body.get("error") is False else None
 
 
-IN_SHEETS = InSheets(
+SHEET_COLUMNS = SheetColumns(
     facts=(
         SheetFact("certidao", _verdict),
         day_fact("valida_ate", "effective_validity"),

@@ -1,46 +1,46 @@
-"""Fields that both answers about state registrations have, and what makes them of a record."""
+"""Fields that both answers about state registrations share."""
 
 from collections.abc import Sequence
 from typing import Annotated, Protocol, TypeAlias
 
 import msgspec
 
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.registration import ALL_TYPE_TEXTS, SITUATION_TEXTS
 
-Number: TypeAlias = Annotated[str, said("Número da inscrição.")]
-OfUf: TypeAlias = Annotated[str, said("UF da inscrição.")]
-Active: TypeAlias = Annotated[bool, said("`true` se está ativa.")]
-TypeText: TypeAlias = Annotated[str | None, said("Tipo da inscrição.", enum=[*ALL_TYPE_TEXTS])]
+Number: TypeAlias = Annotated[str, doc("Número da inscrição.")]
+OfUf: TypeAlias = Annotated[str, doc("UF da inscrição.")]
+Active: TypeAlias = Annotated[bool, doc("`true` se está ativa.")]
+TypeText: TypeAlias = Annotated[str | None, doc("Tipo da inscrição.", enum=[*ALL_TYPE_TEXTS])]
 Situation: TypeAlias = Annotated[
-    str | None, said("Situação do contribuinte na UF.", enum=[*SITUATION_TEXTS.values()])
+    str | None, doc("Situação do contribuinte na UF.", enum=[*SITUATION_TEXTS.values()])
 ]
 UpdatedAt: TypeAlias = Annotated[
-    str | None, said("Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília.")
+    str | None, doc("Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília.")
 ]
 
-Street: TypeAlias = Annotated[str, said("Logradouro.")]
-HouseNumber: TypeAlias = Annotated[str, said("Número.")]
-District: TypeAlias = Annotated[str, said("Bairro.")]
-City: TypeAlias = Annotated[str, said("Município.")]
-CityCode: TypeAlias = Annotated[str, said("Código IBGE do município; vazio se a fonte não o diz.")]
-AddressUf: TypeAlias = Annotated[str, said("Sigla da UF do endereço.")]
-Cep: TypeAlias = Annotated[str, said("CEP, só dígitos.")]
+Street: TypeAlias = Annotated[str, doc("Logradouro.")]
+HouseNumber: TypeAlias = Annotated[str, doc("Número.")]
+District: TypeAlias = Annotated[str, doc("Bairro.")]
+City: TypeAlias = Annotated[str, doc("Município.")]
+CityCode: TypeAlias = Annotated[str, doc("Código IBGE do município; vazio se a fonte não o diz.")]
+AddressUf: TypeAlias = Annotated[str, doc("Sigla da UF do endereço.")]
+Cep: TypeAlias = Annotated[str, doc("CEP, só dígitos.")]
 
-ONLY_WITH_ADDRESSES = said("Só com `endereco=true`, quando a fonte tem um.")
-IN_ORDER = said("Inscrições encontradas: ativas primeiro, depois por UF e número.")
+ONLY_WITH_ADDRESSES = doc("Só com `endereco=true`, quando a fonte tem um.")
+IN_ORDER = doc("Inscrições encontradas: ativas primeiro, depois por UF e número.")
 
-FromCache: TypeAlias = Annotated[bool, said("`true` se nada veio da fonte nesta consulta.")]
+FromCache: TypeAlias = Annotated[bool, doc("`true` se nada veio da fonte nesta consulta.")]
 
 
 @described("OrigemUf", "De onde veio a resposta de uma UF.")
 class UfOrigin(msgspec.Struct, frozen=True):
-    """With `uf=BR`: where the answer about one UF came from."""
+    """The origin of the answer about one UF, with `uf=BR`."""
 
-    uf: Annotated[str, said("A UF.")]
+    uf: Annotated[str, doc("A UF.")]
     origem: Annotated[
         str,
-        said(
+        doc(
             "`online`, `cache`, ou `indisponivel`: não respondeu e não foi cobrada.",
             enum=["online", "cache", "indisponivel"],
         ),
@@ -49,12 +49,12 @@ class UfOrigin(msgspec.Struct, frozen=True):
 
 Origins: TypeAlias = Annotated[
     Sequence[UfOrigin] | msgspec.UnsetType,
-    said("Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."),
+    doc("Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."),
 ]
 
 Omitted: TypeAlias = Annotated[
     int | msgspec.UnsetType,
-    said(
+    doc(
         "Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as traz"
         " numa situação que não se sabe ler."
     ),
@@ -62,24 +62,16 @@ Omitted: TypeAlias = Annotated[
 
 
 class RegistrationShape(Protocol):
-    """A registration in an operation's own shape, which leaves out what it does not know."""
+    """A registration in the type of an operation's answer."""
 
     @property
-    def inscricao_estadual(self) -> str:
-        """Its number."""
-        ...
+    def inscricao_estadual(self) -> str: ...
 
     @property
-    def uf(self) -> str:
-        """Of which UF."""
-        ...
+    def uf(self) -> str: ...
 
     @property
-    def ativa(self) -> bool:
-        """Whether it is active."""
-        ...
+    def ativa(self) -> bool: ...
 
     @property
-    def endereco(self) -> msgspec.Struct | None:
-        """Its address, where the source said one."""
-        ...
+    def endereco(self) -> msgspec.Struct | None: ...

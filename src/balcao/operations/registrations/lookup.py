@@ -1,4 +1,4 @@
-"""What state registrations and rural producers share: reading a request, concluding, the price.
+"""The common part of state registrations and rural producers: requests, conclusions, prices.
 
 Specification, endpoints 2 and 3, "State tax registrations", "Credits"; contract 2.3, 3, 4.5, 5.2.
 """
@@ -14,17 +14,17 @@ from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import CnpjNotFound, SourceError, SourceFailed, SourceUnavailable
 from balcao.core.federation import ALL
-from balcao.core.freshness import Ask, Kept, Serve
-from balcao.core.gist import Gist, gist_of
+from balcao.core.freshness import Ask, CacheEntry, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered, Failed, Outcome
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Part, Question, Strategy, Subject
 from balcao.core.registration import Registrations
+from balcao.core.result_summary import ResultSummary, summary_of
 from balcao.core.tariff import Rule, Rules
 from balcao.operations import envelope
-from balcao.operations.contract import Circumstances, Operation
+from balcao.operations.contract import AnswerContext, Operation
 from balcao.operations.parameters import (
     BY_AGE,
     CACHE,
@@ -62,7 +62,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _InShape(msgspec.Struct, Generic[T]):
-    """An entry, its registrations in the shape of an operation's answer."""
+    """A cache entry with its registrations in the type of an operation's answer."""
 
     nome: str | None = None
     uf_principal: str | None = None
@@ -72,7 +72,7 @@ class _InShape(msgspec.Struct, Generic[T]):
 
 
 class _AtAGlance(msgspec.Struct):
-    """What is to be known of an entry without reading its registrations."""
+    """A cache entry without parsing its registrations."""
 
     nome: str | None = None
     uf_principal: str | None = None
@@ -89,7 +89,7 @@ class _Registered(msgspec.Struct):
 
 
 class _InBrief(msgspec.Struct):
-    """What is read of an answer to remember it."""
+    """The fields of an answer that its summary needs."""
 
     inscricoes_estaduais: list[_Registered]
     razao_social: str | None = None
@@ -102,7 +102,7 @@ Decode: TypeAlias = Callable[[bytes], _InShape[RegistrationShape]]
 
 
 def rules(subject: Subject, per_uf: str) -> Rules:
-    """The rules of one of the two operations; `per_uf` is the sentence of the first."""
+    """Return the rules of one of the two operations; `per_uf` is the first one's sentence."""
     by_uf = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
     return {
         _rule_of(subject, with_addresses=False): Rule(per_uf, by_uf),
@@ -127,17 +127,17 @@ class RegistrationLookup(Operation):
     record = Registrations
     by_uf = True
     failures = page.FAILURES
-    gists = page.GISTS
+    result_labels = page.RESULT_LABELS
 
     @abstractmethod
     def declare_uf(self) -> UfChoice:
-        """Its parameter `uf`."""
+        """Return the parameter `uf`."""
 
     @abstractmethod
     def about(
         self, question: Question, found: "RegistrationsFound", company: Company | None
     ) -> Mapping[str, str | None]:
-        """Of the answer, what tells whose registrations these are: document, name, UF."""
+        """Return the answer's fields about the holder: document, name, UF."""
 
     def declare(self) -> Sequence[Parameter]:
         self.uf = self.declare_uf()
@@ -146,7 +146,10 @@ class RegistrationLookup(Operation):
         return (document, self.uf, CACHE, STRATEGY, FALLBACK, ADDRESSES, CACHE_HEADER)
 
     def question(self, document: Cnpj | Cpf, uf: str | None, sent: Parameters) -> Question:
-        """The question about one UF, all of them (BR), or none yet. Raises `InvalidInput`."""
+        """Return the question about one UF, all (BR), or one not yet known (None).
+
+        Raises `InvalidInput`.
+        """
         days, from_header = CACHE.read(sent)
         strategy = STRATEGY.read(sent)
         fallback = FALLBACK.read(sent)
@@ -168,30 +171,32 @@ class RegistrationLookup(Operation):
     def fingerprint(self, question: Question) -> str:
         return digest(
             f"{question.subject} {question.document.text} {question.uf} {question.strategy}"
-            f" {question.max_age_days} {question.error_fallback} {question.wants_addresses}"
+            f" {question.max_age_days} {question.error_fallback} {question.addresses_requested}"
         )
 
     def parts(self, inquiry: Inquiry) -> frozenset[Part]:
         return _WITH_ADDRESSES if inquiry.addresses else _TYPES_ONLY
 
     def greatest_price(self, question: Question) -> int:
-        """One credit per UF, and one per request for the addresses (specification, "Credits")."""
-        return len(question.inquiries) + question.wants_addresses
+        # One credit per UF, and one per request for the addresses (specification, "Credits").
+        return len(question.inquiries) + question.addresses_requested
 
-    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """By age; but an entry stored without addresses has none to give (contract 4.5)."""
+    def cache_decision(
+        self, question: Question, inquiry: Inquiry, kept: CacheEntry, now_ms: int
+    ) -> Serve | Ask:
+        """Decide by age; an entry stored without addresses cannot be served with (4.5)."""
         if inquiry.addresses and not _glance(kept.body).com_endereco:
             return Ask(None)
-        return super().plan(question, inquiry, kept, now_ms)
+        return super().cache_decision(question, inquiry, kept, now_ms)
 
-    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-        """Only complete answers are stored (contract 4.4): not one that leaves anything out."""
+    def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:
+        """Return False for an answer with omitted registrations (contract 4.4)."""
         return not _glance(body).omitidas
 
     def conclude(
-        self, question: Question, outcomes: Sequence[Outcome], circumstances: Circumstances
+        self, question: Question, outcomes: Sequence[Outcome], answer_context: AnswerContext
     ) -> Conclusion:
-        company, only = circumstances.company, outcomes[0] if len(outcomes) == 1 else None
+        company, only = answer_context.company, outcomes[0] if len(outcomes) == 1 else None
         is_short = isinstance(only, Delivered) and len(only.body) <= _REMEMBERED_BYTES_MAX
         if is_short and company is None:
             return _remembered(self, question, only)
@@ -200,7 +205,7 @@ class RegistrationLookup(Operation):
     def concluded(
         self, question: Question, outcomes: Sequence[Outcome], company: Company | None
     ) -> Conclusion:
-        """What `conclude` says, put together anew."""
+        """Return the conclusion of `conclude`, without its memo."""
         found = RegistrationsFound(question, outcomes, self._decode)
         if found.answered:
             body = self.answer(
@@ -227,16 +232,17 @@ class RegistrationLookup(Operation):
             error = self.absence()
         return envelope.refusal(error, question.document.text, self.error_fields)
 
-    def forget(self) -> None:
+    def clear_memos(self) -> None:
         _remembered.cache_clear()
 
-    def gist(self, body: bytes) -> Gist | None:
+    def result_summary(self, body: bytes) -> ResultSummary | None:
         try:
-            said = _in_brief(body)
+            answer = _in_brief(body)
         except msgspec.DecodeError:
             return None
-        active = sum([each.ativa for each in said.inscricoes_estaduais])
-        return gist_of(said.razao_social, page.gist_of(active, len(said.inscricoes_estaduais)))
+        found = answer.inscricoes_estaduais
+        active = sum([each.ativa for each in found])
+        return summary_of(answer.razao_social, page.result_code(active, len(found)))
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
         known = envelope.document_field(self.document, document)
@@ -246,7 +252,7 @@ class RegistrationLookup(Operation):
         return page.view(self.document, recorded)
 
 
-# Of short answers in one UF, some 8 MB when full. Who is erased is forgotten here, too (`forget`).
+# Memo of short answers in one UF, some 8 MB when full; cleared for erasures (`clear_memos`).
 _REMEMBERED_BYTES_MAX = 2_000
 
 
@@ -258,27 +264,23 @@ def _remembered(
 
 
 def all_empty(outcomes: Sequence[Outcome]) -> bool:
-    """Whether those who answered know of no registration at all."""
+    """Return whether all answers are without registrations."""
     return not any(
         isinstance(outcome, Delivered) and _glance(outcome.body).inscricoes for outcome in outcomes
     )
 
 
-def says_whose(outcomes: Sequence[Outcome]) -> bool:
-    """Whether those who answered say the name and the company's own UF, if not each of them."""
-    said = [_glance(outcome.body) for outcome in outcomes if isinstance(outcome, Delivered)]
-    name, home_uf = (
-        _first([each.nome for each in said]),
-        _first([each.uf_principal for each in said]),
-    )
-    return None not in (name, home_uf)
+def has_holder(outcomes: Sequence[Outcome]) -> bool:
+    """Return whether the answers together have the name and the company's own UF."""
+    found = [_glance(outcome.body) for outcome in outcomes if isinstance(outcome, Delivered)]
+    return any(each.nome for each in found) and any(each.uf_principal for each in found)
 
 
 class RegistrationsFound:
-    """What came of a question, put together over its UFs."""
+    """The outcomes of a question, combined over its UFs."""
 
     def __init__(self, of: Question, outcomes: Sequence[Outcome], decode: Decode) -> None:
-        # In one walk: most answers are of one UF and have two registrations.
+        # In one pass, for speed: most answers are of one UF and have two registrations.
         records: list[_InShape[RegistrationShape]] = []
         sources: set[str] = set()
         registrations: list[RegistrationShape] = []
@@ -300,7 +302,7 @@ class RegistrationsFound:
                 self.home_uf = self.home_uf or record.uf_principal or None
                 if outcome.origin == "online":
                     self.origin = "online"
-                # The oldest part of an answer says how old it is.
+                # The age of an answer is that of its oldest part.
                 if self.asked_ms is None or outcome.asked_ms < self.asked_ms:
                     self.asked_ms = outcome.asked_ms
             elif isinstance(outcome, Failed):
@@ -308,15 +310,15 @@ class RegistrationsFound:
             else:
                 self.absent = True
         self.answered = len(records)
-        # Addresses are paid unless they could not be asked for anywhere (ADR 0011).
-        wants_addresses = of.wants_addresses
-        self.with_addresses = wants_addresses and _any_addresses(records)
+        # Addresses are charged unless no source could be asked for them (ADR 0011).
+        addresses_requested = of.addresses_requested
+        self.with_addresses = addresses_requested and _any_addresses(records)
         self.credits = self.answered + self.with_addresses
         self.sources = ",".join(sorted(sources))
         if len(registrations) > 1:
             registrations.sort(key=lambda each: (not each.ativa, each.uf, each.inscricao_estadual))
         self.registrations = registrations
-        if not wants_addresses:
+        if not addresses_requested:
             self.registrations = [_without_address(each) for each in registrations]
         self.ufs = (
             [
@@ -332,7 +334,7 @@ class RegistrationsFound:
 
 
 def _without_address(registration: RegistrationShape) -> RegistrationShape:
-    """Somebody else may have paid for it, and it is kept."""
+    """Return a registration without the address, which an earlier caller may have paid for."""
     if registration.endereco is None:
         return registration
     assert isinstance(registration, msgspec.Struct)
@@ -340,21 +342,13 @@ def _without_address(registration: RegistrationShape) -> RegistrationShape:
 
 
 def _any_addresses(records: Sequence[_InShape[RegistrationShape]]) -> bool:
-    """Whether one of those with registrations has an address; where there are none, too."""
+    """Return whether a source with addresses answered, or there are no registrations."""
     registered = [record for record in records if record.inscricoes]
     return not registered or any(record.com_endereco for record in registered)
 
 
-def _first(texts: Sequence[str | None]) -> str | None:
-    """The first that says anything."""
-    for text in texts:
-        if text:
-            return text
-    return None
-
-
 def _worst(failures: Sequence[SourceError]) -> SourceError:
-    """One failure that speaks for all: waiting helps only where nobody failed for good."""
+    """Return the failure for the caller: unavailable only if no source failed otherwise."""
     for error in failures:
         if isinstance(error, SourceFailed):
             return error

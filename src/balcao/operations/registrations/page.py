@@ -1,4 +1,4 @@
-"""State registrations, of companies and of rural producers: a map of the country, and a table."""
+"""Result page of state registrations: a map of the country, and a table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -8,16 +8,16 @@ from balcao.core.ledger import Trace
 from balcao.core.notices import Tone
 from balcao.core.writing import credits, day
 from balcao.operations.parameters import CACHE
-from balcao.operations.sheets import InSheets, SheetFact, fact, joined, one
+from balcao.operations.sheets import SheetColumns, SheetFact, fact, joined, one
 from balcao.operations.views import (
     REGISTER_FIGURES,
-    Again,
-    Beside,
     Body,
     Button,
     FormWords,
     Headline,
     RecordedResult,
+    RelatedResult,
+    RepeatForm,
     ResultTable,
     ResultView,
     Tile,
@@ -25,7 +25,7 @@ from balcao.operations.views import (
     badge,
     document,
     plural,
-    renewed,
+    refresh_form,
     source_failed,
 )
 
@@ -37,8 +37,7 @@ FAILURES = {
 
 _DAYS = str(CACHE.default)
 
-# Of what is remembered.
-GISTS: Mapping[str, tuple[str, Tone]] = {
+RESULT_LABELS: Mapping[str, tuple[str, Tone]] = {
     "ativa": ("1 inscrição ativa", "good"),
     "ativas": ("{} inscrições ativas", "good"),
     "inativa": ("Nenhuma inscrição ativa", "warn"),
@@ -46,8 +45,8 @@ GISTS: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def gist_of(active: int, all_of_them: int) -> str:
-    """Its code, by how many registrations there are."""
+def result_code(active: int, all_of_them: int) -> str:
+    """Return the code of a result, by the number of registrations."""
     if active:
         return "ativa" if active == 1 else f"ativas:{active}"
     return "inativa" if all_of_them else "nenhuma"
@@ -61,7 +60,7 @@ def form(
     example: str = "90.010.001/0001-00",
     uf_hint: str = "",
 ) -> FormWords:
-    """The words of one of the two forms; prices are the same."""
+    """Return the texts of one of the two forms; prices are the same."""
     return FormWords(
         slug,
         title,
@@ -74,7 +73,7 @@ def form(
 
 
 def view(document_field: str, recorded: RecordedResult) -> ResultView:
-    """State registrations of a company or of a rural producer."""
+    """Return the page of a company's or rural producer's registrations."""
     body, trace = recorded.body, recorded.trace
     found: Sequence[Body] = body["inscricoes_estaduais"]
     active = sum(each["ativa"] for each in found)
@@ -104,12 +103,12 @@ def view(document_field: str, recorded: RecordedResult) -> ResultView:
         tables=(table(found),),
         tables_first=not everywhere,
         tiles=tiles(body) if everywhere else {},
-        again=_again(document_field, body, trace, number, silent),
+        repeat_forms=_again(document_field, body, trace, number, silent),
     )
 
 
 def _where(body: Body, trace: Trace, silent: Sequence[str]) -> str:
-    """How far the verdict goes: no further than was asked, and answered."""
+    """Return the UFs to which the headline applies: those that answered."""
     ufs = body.get("ufs")
     if not ufs:
         uf = trace.uf or body.get("uf")
@@ -133,14 +132,14 @@ def _asked(body: Body, trace: Trace) -> str | None:
     return f"Todas ({len(ufs)})" if ufs else trace.uf or body.get("uf")
 
 
-# What one press of a button may cost at the most: beyond it, the price is shown first.
+# The highest price of one press of a button; for a higher one, the form with the price is shown.
 _CREDITS_AT_ONCE = 3
 
 
 def _again(
     document_field: str, body: Body, trace: Trace, number: str, silent: Sequence[str]
-) -> Sequence[Again]:
-    """The same once more; one by one what failed; and everywhere, after a look at the price."""
+) -> Sequence[RepeatForm]:
+    """Return forms for the same lookup, for each failed UF, and for all UFs (price first)."""
     everywhere = body.get("ufs")
     with_addresses = any(each.get("endereco") for each in body["inscricoes_estaduais"])
     same = [
@@ -149,37 +148,37 @@ def _again(
         ("dias", _DAYS),
     ]
     each_costs = 1 + with_addresses
-    asked: list[Again] = []
+    asked: list[RepeatForm] = []
     if silent:
         buttons = [Button(f"Tentar {uf}", each_costs, "uf", uf) for uf in silent]
         title = f"As UFs que não responderam, uma a uma ({credits(each_costs)} cada):"
-        asked.append(Again([*same, ("onde", "fonte")], buttons, title=title, small=True))
+        asked.append(RepeatForm([*same, ("onde", "fonte")], buttons, title=title, small=True))
     if not everywhere:
         here = [*same, ("uf", trace.uf or body.get("uf") or ""), ("onde", "fonte")]
-        asked.append(renewed(here, each_costs))
+        asked.append(refresh_form(here, each_costs))
     if everywhere and (most := len(everywhere) + with_addresses) <= _CREDITS_AT_ONCE:
-        asked.append(renewed([*same, ("uf", ALL), ("onde", "fonte")], most))
+        asked.append(refresh_form([*same, ("uf", ALL), ("onde", "fonte")], most))
     else:
         source = "fonte" if everywhere else "guardado"
         asked.append(_everywhere([*same, ("onde", source)]))
     return asked
 
 
-def _everywhere(fields: Sequence[tuple[str, str]]) -> Again:
+def _everywhere(fields: Sequence[tuple[str, str]]) -> RepeatForm:
     button = Button("Ver preço para todas as UFs", 0)
-    return Again([*fields, ("uf", ALL)], [button], only_prices=True)
+    return RepeatForm([*fields, ("uf", ALL)], [button], only_prices=True)
 
 
-def beside(cnpj: str) -> Beside:
-    """The registrations of a company that is being looked at, and how to get them."""
+def related(cnpj: str) -> RelatedResult:
+    """Return the registrations as related result of a company's page."""
     same = [("cnpj", cnpj), ("onde", "guardado"), ("dias", _DAYS)]
     button = Button("Consultar inscrições estaduais (1 crédito)", 1, hint="Na UF da empresa.")
-    return Beside(
+    return RelatedResult(
         "state_registration",
         cnpj,
         "Inscrições estaduais",
         "São outra consulta. Falhas não custam nada.",
-        [Again([*same, ("uf", "")], [button]), _everywhere(same)],
+        [RepeatForm([*same, ("uf", "")], [button]), _everywhere(same)],
         lambda body: table(body["inscricoes_estaduais"], short=True),
     )
 
@@ -194,7 +193,7 @@ _FURTHER: Sequence[tuple[str, str, Callable[[Body], str | None]]] = (
 
 
 def table(found: Sequence[Body], *, short: bool = False) -> ResultTable:
-    """One row per registration; what nobody said of any has no column, nor has much if `short`."""
+    """Return one row per registration, without empty columns; `short`: the main columns only."""
     further = [
         (title, text)
         for name, title, text in _FURTHER
@@ -216,12 +215,12 @@ def table(found: Sequence[Body], *, short: bool = False) -> ResultTable:
 
 
 def tiles(body: Body) -> Mapping[str, Tile]:
-    """Every UF that was asked about; those that were not stay blank on the map."""
-    told = {each["uf"]: each["origem"] for each in body["ufs"]}
-    found: dict[str, list[bool]] = {each: [] for each in told}
+    """Return a tile for each UF of the lookup; the others stay blank on the map."""
+    origins = {each["uf"]: each["origem"] for each in body["ufs"]}
+    found: dict[str, list[bool]] = {each: [] for each in origins}
     for each in body["inscricoes_estaduais"]:
         found.setdefault(each["uf"], []).append(each["ativa"])
-    return {each: _tile(told.get(each), active) for each, active in found.items()}
+    return {each: _tile(origins.get(each), active) for each, active in found.items()}
 
 
 def _tile(origin: str | None, active: Sequence[bool]) -> Tile:
@@ -241,9 +240,9 @@ def _tile(origin: str | None, active: Sequence[bool]) -> Tile:
     return Tile("good", str(count), title)
 
 
-def sheet_columns(name_field: str) -> InSheets:
+def sheet_columns(name_field: str) -> SheetColumns:
     """Return the columns of result files; `name_field` is the field of the holder's name."""
-    return InSheets(
+    return SheetColumns(
         facts=(
             fact("nome", name_field),
             SheetFact("inscricoes_ativas", lambda body: _numbers(body, active=True)),
@@ -296,7 +295,7 @@ def _silent(body: Body) -> str | None:
 
 
 def _official_numbers(body: Body) -> Sequence[str] | None:
-    """Return the active ones, else all; none only where all UFs answered."""
+    """Return the active numbers, else all; an empty list only if all UFs answered."""
     if "inscricoes_estaduais" not in body or not body.get("success"):
         return None
     found = _found(body)

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from balcao.core.company import Company
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf, InvalidStrategy, InvalidUf, UfRequired
 from balcao.core.federation import RURAL_UFS
@@ -40,7 +40,7 @@ class RuralAddress(msgspec.Struct, frozen=True):
     "InscricaoProdutorRural", "Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido."
 )
 class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One registration of a rural producer; what no source knows is absent."""
+    """A registration of a rural producer; unknown fields are absent."""
 
     inscricao_estadual: of.Number
     uf: of.OfUf
@@ -48,7 +48,7 @@ class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     tipo_ie: of.TypeText = None
     situacao_pj: of.Situation = None
     data_status: Annotated[
-        str | None, said("Data da última mudança de situação.", format="date")
+        str | None, doc("Data da última mudança de situação.", format="date")
     ] = None
     updated_at: of.UpdatedAt = None
     endereco: Annotated[RuralAddress | None, of.ONLY_WITH_ADDRESSES] = None
@@ -62,9 +62,9 @@ class RuralProducerAnswer(msgspec.Struct, frozen=True):
     success: AlwaysTrue
     error: AlwaysFalse
     is_cache: of.FromCache
-    cpf: Annotated[str, said("CPF consultado, sem pontuação.")]
-    nome: Annotated[str | None, said("Nome do produtor, quando a fonte o diz.")]
-    uf: Annotated[str, said("UF consultada, ou `BR`.")]
+    cpf: Annotated[str, doc("CPF consultado, sem pontuação.")]
+    nome: Annotated[str | None, doc("Nome do produtor, quando a fonte o diz.")]
+    uf: Annotated[str, doc("UF consultada, ou `BR`.")]
     inscricoes_estaduais: Annotated[
         Sequence[RuralRegistration],
         of.IN_ORDER,
@@ -105,14 +105,13 @@ class RuralProducerLookup(RegistrationLookup):
         answers="Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas.",
         example="900.100.001-00",
     )
-    in_sheets = page.sheet_columns("nome")
+    sheet_columns = page.sheet_columns("nome")
     answer = RuralProducerAnswer
     shape = RuralRegistration
     problems = (InvalidCpf, InvalidUf, UfRequired, InvalidStrategy, *PROBLEMS_OF_ALL)
 
     def declare_uf(self) -> UfChoice:
-        """Nobody knows a person's own."""
-        return UfChoice(
+        return UfChoice(  # required: a person has no known UF
             "UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True
         )
 

@@ -12,21 +12,21 @@ import msgspec
 
 from balcao.core.calendar import from_ms
 from balcao.core.certificates import StateCertificate, state_may_serve, state_valid_until
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.errors import InvalidCnpj, InvalidUf, UfRequired
 from balcao.core.federation import UFS
-from balcao.core.freshness import Ask, Kept, Serve
+from balcao.core.freshness import Ask, CacheEntry, Serve
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
-from balcao.core.receipts import Numbering, given
+from balcao.core.receipts import ReceiptNumbers, certificate_summary
 from balcao.core.tariff import Rule, Rules
 from balcao.operations.certificates.lookup import (
     PRICES,
     PROBLEMS_OF_CERTIFICATES,
     CertificateLookup,
 )
-from balcao.operations.contract import Circumstances, Example
+from balcao.operations.contract import AnswerContext, Example
 from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, NoError, RequestId
 from balcao.operations.parameters import Flag, Parameter, Parameters, UfChoice, cnpj_in_path
 from balcao.operations.state_certificate import page
@@ -41,31 +41,29 @@ class StateCertificateAnswer(msgspec.Struct, frozen=True):
     """The body of a result, functional negatives included; these have a `message` too."""
 
     request_id: RequestId
-    success: Annotated[bool, said("`true`: a certidão negativa foi emitida.")]
+    success: Annotated[bool, doc("`true`: a certidão negativa foi emitida.")]
     error: AlwaysFalse
     error_message: NoError
-    codigo: Annotated[str | None, said("Código da certidão.")]
-    certidao_mensagem: Annotated[str | None, said("Mensagem fiscal da certidão.")]
+    codigo: Annotated[str | None, doc("Código da certidão.")]
+    certidao_mensagem: Annotated[str | None, doc("Mensagem fiscal da certidão.")]
     certidao_negativa: Annotated[
-        bool | None, said("Se o resultado corresponde a uma certidão negativa.")
+        bool | None, doc("Se o resultado corresponde a uma certidão negativa.")
     ]
-    conseguiu_emitir_certidao_negativa: Annotated[bool | None, said("Se a fonte a emitiu.")]
+    conseguiu_emitir_certidao_negativa: Annotated[bool | None, doc("Se a fonte a emitiu.")]
     datahora: Annotated[
-        str | None, said("Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília.")
+        str | None, doc("Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília.")
     ]
-    mensagem: Annotated[str | None, said("Mensagem complementar da origem.")]
-    numero: Annotated[str | None, said("Número da certidão.")]
-    validade: Annotated[str | None, said("Validade.", format="date")]
-    print: Annotated[
-        str | None, said("Endereço público do comprovante em PDF; nulo quando não há.")
-    ]
+    mensagem: Annotated[str | None, doc("Mensagem complementar da origem.")]
+    numero: Annotated[str | None, doc("Número da certidão.")]
+    validade: Annotated[str | None, doc("Validade.", format="date")]
+    print: Annotated[str | None, doc("Endereço público do comprovante em PDF; nulo quando não há.")]
     message: Annotated[
-        str | msgspec.UnsetType, said("Só no resultado negativo: o que aconteceu.")
+        str | msgspec.UnsetType, doc("Só no resultado negativo: o que aconteceu.")
     ] = msgspec.UNSET
 
 
 CNPJ = cnpj_in_path("90010001000100")
-# Which UFs can be answered is the sources' configuration.
+# All UFs are accepted; the sources' configuration decides which are answered.
 UF = UfChoice("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
 REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma certidão guardada.")
 
@@ -112,7 +110,7 @@ class StateCertificateLookup(CertificateLookup):
     failures = page.FAILURES
     negative_result = page.NEGATIVE
     verdicts = page.VERDICTS
-    in_sheets = page.IN_SHEETS
+    sheet_columns = page.SHEET_COLUMNS
     answer = StateCertificateAnswer
     problems = (InvalidCnpj, InvalidUf, UfRequired, *PROBLEMS_OF_CERTIFICATES)
 
@@ -120,7 +118,6 @@ class StateCertificateLookup(CertificateLookup):
         return (CNPJ, UF, REFRESH)
 
     def parse(self, document: str, sent: Parameters) -> Question:
-        """One UF."""
         cnpj = CNPJ.read(document)
         uf = UF.read(sent)
         if uf is None:
@@ -138,27 +135,28 @@ class StateCertificateLookup(CertificateLookup):
     def fingerprint(self, question: Question) -> str:
         return digest(f"{self.path} {question.inquiries[0].flight_key} {question.refresh}")
 
-    def plan(self, question: Question, inquiry: Inquiry, kept: Kept, now_ms: int) -> Serve | Ask:
-        """By its validity, never by its age (contract 4.7); never as a fallback."""
+    def cache_decision(
+        self, question: Question, inquiry: Inquiry, kept: CacheEntry, now_ms: int
+    ) -> Serve | Ask:
+        """Decide by validity instead of age (contract 4.7); an entry is never a fallback."""
         usable = state_may_serve(_decode(kept.body), kept.asked_ms, now_ms)
         return Serve(kept) if usable and not question.refresh else Ask(None)
 
-    def keeps(self, body: bytes, asked_ms: int, kept: Kept | None) -> bool:
-        """Only a positive result with a validity date is ever served again (contract 4.7).
+    def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:
+        """Return False for a good certificate that can never be served (contract 4.7).
 
-        A refusal is kept all the same, in the place of the certificate that came before it: what is
-        newer is believed, and the next request asks the source.
+        A negative result is cached although it is not served either: it replaces an older
+        certificate, so that the next request asks the source.
         """
         certificate = _decode(body)
         return not certificate.good or state_valid_until(certificate, asked_ms) is not None
 
     def deliver(
-        self, question: Question, outcome: Delivered, circumstances: Circumstances
+        self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
-        """200 only when a negative certificate was issued."""
-        return _concluded(outcome, question.document.text, circumstances.numbering)
+        return _concluded(outcome, question.document.text, answer_context.receipt_numbers)
 
-    def forget(self) -> None:
+    def clear_memos(self) -> None:
         _concluded.cache_clear()
         _decode.cache_clear()
 
@@ -184,15 +182,15 @@ class StateCertificateLookup(CertificateLookup):
 
 # A cached certificate is delivered thousands of times before it expires. Half a kilobyte each.
 @lru_cache(maxsize=4096)
-def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusion:
+def _concluded(outcome: Delivered, cnpj: str, receipt_numbers: ReceiptNumbers) -> Conclusion:
     """Return the conclusion of a certificate, the same for every caller."""
     certificate = _decode(outcome.body)
     receipt = None
-    # Public and shared by all: only what cannot run anything in a browser (contract 7.3).
+    # Public and shared by all: only a type that cannot run scripts in a browser (contract 7.3).
     if certificate.receipt is not None and certificate.receipt.media_type == "application/pdf":
-        receipt = numbering.public(cnpj, certificate.uf, certificate.receipt)
+        receipt = receipt_numbers.public(cnpj, certificate.uf, certificate.receipt)
     origin = outcome.origin
-    # Without a valid time of the source, ours (specification, "datahora").
+    # Without a valid time of the source, our own (specification, "datahora").
     queried_at = certificate.queried_at or f"{from_ms(outcome.asked_ms):%Y-%m-%d %H:%M:%S}"
     answer = StateCertificateAnswer(
         request_id="",
@@ -207,7 +205,9 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
         mensagem=certificate.message,
         numero=certificate.number,
         validade=certificate.validity,
-        print=None if receipt is None else numbering.address(StateCertificateLookup.path, receipt),
+        print=None
+        if receipt is None
+        else receipt_numbers.address(StateCertificateLookup.path, receipt),
         message=msgspec.UNSET if certificate.good else _NOT_ISSUED,
     )
     return Conclusion(
@@ -220,7 +220,7 @@ def _concluded(outcome: Delivered, cnpj: str, numbering: Numbering) -> Conclusio
         asked_ms=outcome.asked_ms,
         receipt=receipt,
         # Treasuries issue it when they are asked (contract 4.12).
-        certificate=given(
+        certificate=certificate_summary(
             certificate.verdict, certificate.validity, None, receipt, queried_at[:10]
         ),
     )

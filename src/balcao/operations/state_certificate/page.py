@@ -1,4 +1,4 @@
-"""How the application asks for a state certificate, and shows what came of it."""
+"""Form and result page of a state certificate."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from balcao.core.notices import Tone
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES, by_act
-from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, joined
+from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, joined
 from balcao.operations.views import (
-    Again,
     Body,
     Button,
     Fact,
     Headline,
     RecordedResult,
+    RepeatForm,
     ResultView,
     document,
     source_failed,
@@ -46,12 +46,12 @@ VERDICTS: Mapping[Verdict, tuple[str, Tone]] = {
 
 
 def words_of(body: Body) -> str:
-    """The verdict in a few words: the same on every page and in every table."""
+    """Return the verdict as a short text, the same on all pages and in all tables."""
     return VERDICTS["CND" if body["success"] else "none"][0]
 
 
 def view(recorded: RecordedResult) -> ResultView:
-    """A state certificate; its answer does not repeat who and where, which the trace knows."""
+    """Return the page of a state certificate; document and UF are in the trace only."""
     body, trace, now_ms = recorded.body, recorded.trace, recorded.now_ms
     uf, until = trace.uf or "", body["validade"]
     later = by_act(recorded.extensions, STATE, uf, body)
@@ -81,12 +81,12 @@ def view(recorded: RecordedResult) -> ResultView:
         ),
         receipt_id=page.receipt_number(body["print"]),
         receipt_kind="PDF",
-        again=(Again([("cnpj", cnpj(trace.document)), ("uf", uf)], [button]),),
+        repeat_forms=(RepeatForm([("cnpj", cnpj(trace.document)), ("uf", uf)], [button]),),
     )
 
 
 def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
-    """Only positive results with a validity are kept, until the day before it."""
+    """Return the fact until when a good certificate is cached: the day before its last one."""
     until = body["validade"] if body["success"] else None
     if not until or trace.asked_ms is None:
         return page.keeping(None, None)
@@ -119,7 +119,7 @@ def _said(body: Body) -> str | None:
     return joined(body.get("certidao_mensagem"), body.get("mensagem"), by=" · ")
 
 
-IN_SHEETS = InSheets(
+SHEET_COLUMNS = SheetColumns(
     facts=(
         SheetFact("certidao", _verdict),
         day_fact("valida_ate", "validade"),

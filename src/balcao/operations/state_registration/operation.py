@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from balcao.core.company import Company
-from balcao.core.described import described, said
+from balcao.core.described import described, doc
 from balcao.core.errors import (
     CnpjNotFound,
     InvalidCnpj,
@@ -31,8 +31,8 @@ from balcao.operations.registrations.lookup import (
     RegistrationLookup,
     RegistrationsFound,
     all_empty,
+    has_holder,
     rules,
-    says_whose,
 )
 
 
@@ -42,7 +42,7 @@ class StateAddress(msgspec.Struct, frozen=True):
 
     logradouro: of.Street
     numero: of.HouseNumber
-    complemento: Annotated[str | None, said("Complemento, ou nulo.")]
+    complemento: Annotated[str | None, doc("Complemento, ou nulo.")]
     bairro: of.District
     municipio: of.City
     codigo_municipio_ibge: of.CityCode
@@ -52,7 +52,7 @@ class StateAddress(msgspec.Struct, frozen=True):
 
 @described("InscricaoEstadual", "Uma inscrição estadual. O que nenhuma fonte sabe é omitido.")
 class CompanyRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One state registration; what no source knows is absent."""
+    """A state registration; unknown fields are absent."""
 
     inscricao_estadual: of.Number
     uf: of.OfUf
@@ -71,9 +71,9 @@ class StateRegistrationAnswer(msgspec.Struct, frozen=True):
     success: AlwaysTrue
     error: AlwaysFalse
     is_cache: of.FromCache
-    cnpj: Annotated[str, said("CNPJ consultado, sem pontuação.")]
-    razao_social: Annotated[str | None, said("Razão social, quando a fonte a diz.")]
-    uf: Annotated[str | None, said("UF da própria empresa, quando conhecida.")]
+    cnpj: Annotated[str, doc("CNPJ consultado, sem pontuação.")]
+    razao_social: Annotated[str | None, doc("Razão social, quando a fonte a diz.")]
+    uf: Annotated[str | None, doc("UF da própria empresa, quando conhecida.")]
     inscricoes_estaduais: Annotated[
         Sequence[CompanyRegistration],
         of.IN_ORDER,
@@ -119,7 +119,7 @@ class StateRegistrationLookup(RegistrationLookup):
         ),
         uf_hint="Sem escolha, vale a UF em que a empresa está.",
     )
-    in_sheets = page.sheet_columns("razao_social")
+    sheet_columns = page.sheet_columns("razao_social")
     answer = StateRegistrationAnswer
     shape = CompanyRegistration
     problems = (
@@ -132,7 +132,6 @@ class StateRegistrationLookup(RegistrationLookup):
     )
 
     def declare_uf(self) -> UfChoice:
-        """Without it the company's own is meant."""
         return UfChoice(
             "UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.",
             self.ufs,
@@ -143,19 +142,18 @@ class StateRegistrationLookup(RegistrationLookup):
         cnpj = CNPJ.read(document)
         return self.question(cnpj, self.uf.read(sent), sent)
 
-    def doubtful(self, outcomes: Sequence[Outcome]) -> bool:
-        """States answer alike about a company without registrations and one that is none."""
+    def needs_confirmation(self, outcomes: Sequence[Outcome]) -> bool:
+        # States answer alike about companies without registrations and unknown ones.
         return all_empty(outcomes)
 
-    def wants_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:
-        """A state need not say whose registrations these are, nor where the company is."""
-        return not says_whose(outcomes)
+    def needs_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:
+        # A state may give neither the name nor the company's UF.
+        return not has_holder(outcomes)
 
     def about(
         self, question: Question, found: RegistrationsFound, company: Company | None
     ) -> Mapping[str, str | None]:
-        """What no state said, `company` may say."""
-        # Asked about no UF, we asked about the company's own.
+        # Without a UF in the question, the inquiry is about the company's own.
         home = question.inquiries[0].uf if question.uf is None else None
         return {
             "cnpj": question.document.text,

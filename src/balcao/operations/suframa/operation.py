@@ -9,17 +9,17 @@ import msgspec
 
 from balcao.core.described import described
 from balcao.core.errors import InvalidCnpj, RegistrationNotFound
-from balcao.core.gist import Gist, gist_of
 from balcao.core.idempotency import digest
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.problems import Problem
 from balcao.core.questions import Inquiry, Question, Strategy
+from balcao.core.result_summary import ResultSummary, summary_of
 from balcao.core.suframa import ZoneRecord
 from balcao.core.tariff import Rule, Rules
 from balcao.operations import envelope
 from balcao.operations.contract import (
     PROBLEMS_OF_ALL,
-    Circumstances,
+    AnswerContext,
     Example,
     Operation,
 )
@@ -91,13 +91,13 @@ class SuframaLookup(Operation):
     source_facts = ("alphanumeric",)
     form = page.FORM
     failures = page.FAILURES
-    gists = page.GISTS
-    in_sheets = page.IN_SHEETS
+    result_labels = page.RESULT_LABELS
+    sheet_columns = page.SHEET_COLUMNS
     answer = ZoneAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, RegistrationNotFound)
 
     def declare(self) -> Sequence[Parameter]:
-        """The header is the documented form here (contract 2.4)."""
+        # The header is the documented form here (contract 2.4).
         return (CNPJ, CACHE.in_header(_CACHE), CACHE)
 
     def parse(self, document: str, sent: Parameters) -> Question:
@@ -115,7 +115,7 @@ class SuframaLookup(Operation):
         return digest(f"{self.path} {question.document.text} {question.max_age_days}")
 
     def deliver(
-        self, question: Question, outcome: Delivered, circumstances: Circumstances
+        self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
         return Conclusion(
             status=200,
@@ -127,15 +127,15 @@ class SuframaLookup(Operation):
             asked_ms=outcome.asked_ms,
         )
 
-    def gist(self, body: bytes) -> Gist | None:
+    def result_summary(self, body: bytes) -> ResultSummary | None:
         try:
-            said = _in_brief(body)
+            record = _in_brief(body)
         except msgspec.DecodeError:
             return None
-        return gist_of(said.nome, f"{said.status.codigo}:{said.status.descricao}")
+        return summary_of(record.nome, f"{record.status.codigo}:{record.status.descricao}")
 
     def error_fields(self, problem: Problem, document: str) -> bytes:
-        """Never with `inscricao`: clients look at nothing else (contract 1.1)."""
+        # Never with `inscricao`: clients check nothing else (contract 1.1).
         return envelope.error_fields(problem, envelope.document_field(self.document, document))
 
     def examples(self) -> Sequence[Example]:

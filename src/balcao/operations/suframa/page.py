@@ -1,11 +1,11 @@
-"""How the application asks for a record of the free-trade-zone authority, and shows one."""
+"""Form and result page of the free-trade-zone authority's record."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from balcao.core.errors import SourceFailed
 from balcao.core.notices import Tone
 from balcao.core.writing import cnae, day, phone
-from balcao.operations.sheets import InSheets, SheetFact, day_fact, fact, joined, one, within
+from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, joined, one, within
 from balcao.operations.views import (
     REGISTER_FIGURES,
     Body,
@@ -18,7 +18,7 @@ from balcao.operations.views import (
     address,
     coded,
     document,
-    renewed,
+    refresh_form,
     source_failed,
     truth,
 )
@@ -38,14 +38,14 @@ FAILURES = {
 }
 
 _ZONE_TONES: Mapping[int, Tone] = {1: "good", 2: "warn", 3: "bad", 4: "bad", 5: "bad"}
-# Of what is remembered: by the number, with the description.
-GISTS: Mapping[str, tuple[str, Tone]] = {
+# By the status number, with its description.
+RESULT_LABELS: Mapping[str, tuple[str, Tone]] = {
     str(code): ("{}", tone) for code, tone in _ZONE_TONES.items()
 }
 
 
 def view(recorded: RecordedResult) -> ResultView:
-    """The record of the free-trade-zone authority."""
+    """Return the page of a record."""
     body = recorded.body
     status = body["status"]
     place: Body = body.get("endereco") or {}
@@ -106,7 +106,7 @@ def view(recorded: RecordedResult) -> ResultView:
                 "Nenhuma atividade informada.",
             ),
         ),
-        again=(renewed([("cnpj", body["cnpj"]), ("onde", "fonte")]),),
+        repeat_forms=(refresh_form([("cnpj", body["cnpj"]), ("onde", "fonte")]),),
     )
 
 
@@ -140,7 +140,7 @@ def _incentives(body: Body) -> str | None:
     return joined(*dict.fromkeys(f"{each['tributo']}: {each['beneficio']}" for each in found))
 
 
-IN_SHEETS = InSheets(
+SHEET_COLUMNS = SheetColumns(
     facts=(
         fact("inscricao", "inscricao"),
         fact("nome", "nome"),

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from balcao.core.calendar import BRASILIA, to_ms
-from balcao.core.company import Company, hides_a_partner, masked
+from balcao.core.company import Company, has_masked_partner, masked
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Part
 from balcao.operations import OPERATIONS
@@ -70,7 +70,7 @@ class SnapshotSource:
             return Absent(self.name, conclusive=False)
         if not inquiry.full_partners:
             return Found(masked(record), self.name, _midnight(extracted), local=True)
-        if hides_a_partner(record):
+        if has_masked_partner(record):
             return None
         return Found(record, self.name, _midnight(extracted), local=True)
 

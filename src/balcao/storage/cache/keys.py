@@ -9,8 +9,8 @@ entries about a person are adjacent and are found by the CPF alone, whatever the
 
 from dataclasses import dataclass
 
-from balcao.core.company import PERSON_MARKS
-from balcao.core.data_subject import cache_mark
+from balcao.core.company import PERSON_PATTERNS
+from balcao.core.data_subject import cache_hash
 from balcao.core.documents import CPF_CHARACTERS
 
 # Ranges of keys, [first, end): entries about natural persons,
@@ -36,7 +36,7 @@ class Keys:
             return key
         subject, cpf, detail = parts
         if len(detail) > _UF_CHARACTERS:  # a birth date: a mark of it alone is easily guessed
-            detail = cache_mark(self.pepper, f"{cpf} {detail}")
+            detail = cache_hash(self.pepper, f"{cpf} {detail}")
         return f"{self._place(cpf)}:{subject}:{detail}"
 
     def about(self, cpf: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ class Keys:
         return f"{place}:", f"{place};"
 
     def _place(self, cpf: str) -> str:
-        return f"cpf:{cache_mark(self.pepper, cpf)}"
+        return f"cpf:{cache_hash(self.pepper, cpf)}"
 
 
 def age_limits(before_ms: int, people_before_ms: int) -> tuple[str | int | bytes, ...]:
@@ -54,7 +54,7 @@ def age_limits(before_ms: int, people_before_ms: int) -> tuple[str | int | bytes
     A company that is a natural person is kept as long as a person. Only its content shows that:
     the key has just the CNPJ (ADR 0049).
     """
-    return (*PEOPLE, people_before_ms, before_ms, people_before_ms, *COMPANIES, *PERSON_MARKS)
+    return (*PEOPLE, people_before_ms, before_ms, people_before_ms, *COMPANIES, *PERSON_PATTERNS)
 
 
 def subject_and_uf(stored: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from balcao.core.data_subject import DataSubject
 from balcao.core.errors import StorageFailed
-from balcao.core.freshness import AHEAD_MS, Kept
+from balcao.core.freshness import AHEAD_MS, CacheEntry
 from balcao.storage.cache.keys import PEOPLE, Keys, subject_and_uf
 from balcao.storage.contract import PersonEntry, SweepResult
 from balcao.storage.failure import failure
@@ -50,7 +50,7 @@ class WriteBehindCache(ABC, Generic[R]):
         """`now_ms`: the trusted time; without it no entry counts as ahead of the clock."""
         self._keys = Keys(pepper)
         self._now_ms = now_ms
-        self._pending: dict[str, Kept] = {}
+        self._pending: dict[str, CacheEntry] = {}
         self._pending_max = pending_max
         # Entries read recently. An OrderedDict finds its oldest entry quickly, a dict does not.
         self._recent: OrderedDict[str, R] = OrderedDict()
@@ -58,13 +58,13 @@ class WriteBehindCache(ABC, Generic[R]):
         self._worker = Worker(thread_name)
 
     @abstractmethod
-    def _read_nowait(self, key: str) -> Kept | None:
+    def _read_nowait(self, key: str) -> CacheEntry | None:
         """Return the entry of a key if it can be read without blocking."""
 
     # In the writer's thread.
 
     @abstractmethod
-    def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
+    def _write(self, batch: Sequence[tuple[str, CacheEntry]]) -> None:
         """Write entries; an older one never replaces a newer one. Failures are logged."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ class WriteBehindCache(ABC, Generic[R]):
 
     # The cache's interface.
 
-    def keep(self, entries: Sequence[tuple[str, Kept]]) -> None:
+    def keep(self, entries: Sequence[tuple[str, CacheEntry]]) -> None:
         for plain, kept in entries:
             key = self._keys.stored(plain)
             if self._newest(self._read_nowait(key), kept) is not kept:
@@ -109,7 +109,7 @@ class WriteBehindCache(ABC, Generic[R]):
         self._forget(gone)
         return len(gone)
 
-    def _newest(self, one: Kept | None, other: Kept | None) -> Kept | None:
+    def _newest(self, one: CacheEntry | None, other: CacheEntry | None) -> CacheEntry | None:
         """Return the newer answer, or `other` if both are of one instant.
 
         An answer ahead of the present time counts as the oldest.

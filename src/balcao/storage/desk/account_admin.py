@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from balcao.core.access import OPEN, KeyDoor
+from balcao.core.access import UNRESTRICTED, KeyRestrictions
 from balcao.core.calendar import civil_month, from_ms
 from balcao.core.errors import FormDone, InvalidParameter, NameTaken, TermsRefused
 from balcao.core.ledger import Audit
@@ -15,7 +15,7 @@ from balcao.core.people import Action, Signature
 from balcao.storage.batch import audit_row
 from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import NewAccount, NewKey
-from balcao.storage.desk.rows import door_of, door_row
+from balcao.storage.desk.rows import restrictions_of, restrictions_row
 from balcao.storage.people import Terms
 
 _NOTE = (
@@ -178,7 +178,7 @@ def suspend_account(
 def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Signature) -> None:
     """Issue a key. Raises `FormDone`, `InvalidParameter` for a face key without networks."""
     with signed_transaction(connection, signed):
-        _refuse_open_face(new.door)
+        _refuse_open_face(new.restrictions)
         number = connection.new_number.format(table="api_key", column="key_id")
         row: Any = connection.execute(
             _NEW_KEY.format(number=number),
@@ -191,7 +191,7 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
                 new.expires_ms,
                 new.per_minute,
                 new.per_day,
-                *door_row(new.door),
+                *restrictions_row(new.restrictions),
             ),
         ).fetchall()
         ((key_id,),) = row
@@ -201,9 +201,11 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
         for limit, window in ((new.per_minute, "minuto"), (new.per_day, "dia")):
             if limit is not None:
                 words.append(f"até {limit} por {window}")
-        usual = dict(_door_in_words(None))
+        usual = dict(_restrictions_in_words(None))
         words += [
-            f"{what} {value}" for what, value in _door_in_words(new.door) if value != usual[what]
+            f"{what} {value}"
+            for what, value in _restrictions_in_words(new.restrictions)
+            if value != usual[what]
         ]
         write_audit(
             connection,
@@ -217,7 +219,11 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
 
 
 def change_restrictions(
-    connection: SqlConnection, key_id: int, door: KeyDoor | None, now_ms: int, signed: Signature
+    connection: SqlConnection,
+    key_id: int,
+    restrictions: KeyRestrictions | None,
+    now_ms: int,
+    signed: Signature,
 ) -> bool:
     """Change a key's restrictions. False: no such key. Raises `FormDone`.
 
@@ -232,21 +238,23 @@ def change_restrictions(
         if row is None:
             return False
         account_id, name, *columns = row
-        before = door_of(*columns)
-        if before is not None and before.face is not None:
-            door = KeyDoor((door or OPEN).networks, before.operations)
-            _refuse_open_face(door)
-        if (before or OPEN) == (door or OPEN):
+        before = restrictions_of(*columns)
+        if before is not None and before.compat_api is not None:
+            restrictions = KeyRestrictions(
+                (restrictions or UNRESTRICTED).networks, before.operations
+            )
+            _refuse_open_face(restrictions)
+        if (before or UNRESTRICTED) == (restrictions or UNRESTRICTED):
             return True
         connection.execute(
             "UPDATE api_key SET networks = ?, operations = ?, client_required = ?, administers = ?"
             " WHERE key_id = ?",
-            (*door_row(door), key_id),
+            (*restrictions_row(restrictions), key_id),
         )
         changed = "; ".join(
             f"{what} {old} → {new}"
             for (what, old), (_, new) in zip(
-                _door_in_words(before), _door_in_words(door), strict=True
+                _restrictions_in_words(before), _restrictions_in_words(restrictions), strict=True
             )
             if old != new
         )
@@ -262,8 +270,12 @@ def change_restrictions(
     return True
 
 
-def _refuse_open_face(door: KeyDoor | None) -> None:
-    if door is not None and door.face is not None and not door.networks:
+def _refuse_open_face(restrictions: KeyRestrictions | None) -> None:
+    if (
+        restrictions is not None
+        and restrictions.compat_api is not None
+        and not restrictions.networks
+    ):
         raise InvalidParameter("ips: uma chave de face vale só nos endereços que se dizem.")
 
 
@@ -303,14 +315,18 @@ def _account(connection: SqlConnection, account_id: int) -> Any:
     return row
 
 
-def _door_in_words(door: KeyDoor | None) -> list[tuple[str, str]]:
-    door = door or OPEN
-    operations = "todas" if door.operations is None else ", ".join(door.operations) or "nenhuma"
+def _restrictions_in_words(restrictions: KeyRestrictions | None) -> list[tuple[str, str]]:
+    restrictions = restrictions or UNRESTRICTED
+    operations = (
+        "todas"
+        if restrictions.operations is None
+        else ", ".join(restrictions.operations) or "nenhuma"
+    )
     return [
-        ("endereços", ", ".join(door.networks) or "todos"),
+        ("endereços", ", ".join(restrictions.networks) or "todos"),
         ("operações", operations),
-        ("exige cliente", "sim" if door.client_required else "não"),
-        ("administra", "sim" if door.administers else "não"),
+        ("exige cliente", "sim" if restrictions.client_required else "não"),
+        ("administra", "sim" if restrictions.administers else "não"),
     ]
 
 

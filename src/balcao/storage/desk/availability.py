@@ -13,8 +13,8 @@ from balcao.core.availability import (
     Episode,
     SourceCounts,
     Span,
+    advance_episodes,
     begins_ms,
-    follow,
 )
 from balcao.core.calendar import HOUR_MS
 from balcao.core.questions import Mode
@@ -214,7 +214,7 @@ def _follow(connection: SqlConnection, mode: Mode, until_ms: int) -> bool:
     first_ms = until_ms if next_ms is None else min(next_ms, until_ms)
     end_ms = min(until_ms, first_ms + FOLLOWED_AT_ONCE_MS)
     minutes = _read(connection, mode, "minute", first_ms, end_ms)
-    episodes = follow((Episode(*row) for row in rows), minutes, end_ms)
+    episodes = advance_episodes((Episode(*row) for row in rows), minutes, end_ms)
     connection.execute(_FORGET_UNDER_WAY, (mode,))
     for episode in episodes:
         connection.execute(_KEEP, (mode, *astuple(episode)))

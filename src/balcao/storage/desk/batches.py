@@ -11,14 +11,14 @@ from typing import Any
 
 from balcao.core.batches import (
     ERASE,
-    OVER,
+    FINISHED_STATES,
     ROW_STATES,
     BatchQuote,
     BatchState,
     PauseReason,
     RowState,
 )
-from balcao.core.batches import may_become as _may_become
+from balcao.core.batches import can_transition as _may_become
 from balcao.core.errors import StorageFailed
 from balcao.core.file_limits import ROW_BYTES
 from balcao.core.ledger import Enqueue
@@ -374,7 +374,7 @@ class Batches(BatchQueries):
         not over, or does not exist.
         """
         found = await self.batch(batch_id)
-        if found is None or found.state not in OVER:
+        if found is None or found.state not in FINISHED_STATES:
             return False
         # First the layout, without which rows are not readable.
 

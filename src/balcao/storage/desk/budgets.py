@@ -13,22 +13,22 @@ import msgspec
 
 from balcao.core.budgets import (
     PERIOD_KINDS,
+    AccountEvent,
     Budget,
     BudgetUse,
-    Happening,
     OwnerKind,
-    back_ms,
-    is_crowded,
+    exceeds_limits,
+    next_period_ms,
     period_of,
     threshold_reached,
 )
+from balcao.core.compat_apis import compat_api_among
 from balcao.core.errors import (
+    BudgetBoundToOwner,
     BudgetNotFound,
-    BudgetOfItsOwner,
-    BudgetsCrowded,
     InvalidParameter,
+    TooManyBudgets,
 )
-from balcao.core.faces import face_among
 from balcao.core.people import Action, Signature
 from balcao.storage.budgets import BUDGET_COLUMNS, EVENT_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
@@ -89,9 +89,9 @@ class BudgetNow:
     period: str
 
     @property
-    def back_ms(self) -> int | None:
+    def next_period_ms(self) -> int | None:
         """When the period ends. None: never."""
-        return back_ms(self.period)
+        return next_period_ms(self.period)
 
 
 class Budgets:
@@ -148,10 +148,10 @@ class Budgets:
             found += [each for each in owned if each.budget.covers(operation)]
         return found
 
-    def events(self, account_id: int, after: int, limit: int) -> Sequence[tuple[int, Happening]]:
+    def events(self, account_id: int, after: int, limit: int) -> Sequence[tuple[int, AccountEvent]]:
         """Return events in the order of their commits, with their numbers, which are > `after`."""
         rows: Any = self._connection.execute(_EVENTS, (account_id, after, limit)).fetchall()
-        return [(number, Happening(*row)) for number, *row in rows]
+        return [(number, AccountEvent(*row)) for number, *row in rows]
 
     async def last_event(self) -> int:
         """Return the number of the last event of any account; 0: there was none."""
@@ -180,7 +180,7 @@ class Budgets:
     ) -> Budget:
         """Create a budget and record the answer. `new` has no `budget_id` yet.
 
-        Raises `BudgetsCrowded`, `InvalidParameter` (no such key), `StillRunning`, `FormDone`.
+        Raises `TooManyBudgets`, `InvalidParameter` (no such key), `StillRunning`, `FormDone`.
         """
 
         def work(connection: SqlConnection) -> Budget:
@@ -202,7 +202,7 @@ class Budgets:
         """Change a budget in force; its use stays.
 
         A ceiling below the use refuses everything. If the use is below the warning threshold again,
-        warnings start again. Raises `BudgetNotFound`, `BudgetsCrowded`, `FormDone`, and the errors
+        warnings start again. Raises `BudgetNotFound`, `TooManyBudgets`, `FormDone`, and the errors
         of `edit`.
         """
 
@@ -221,7 +221,7 @@ class Budgets:
         """End a budget permanently, and return its last state.
 
         Open holds still count against it. Raises `BudgetNotFound`, `FormDone`, and
-        `BudgetOfItsOwner` if a face key would have no daily ceiling (contract 16.4).
+        `BudgetBoundToOwner` if a face key would have no daily ceiling (contract 16.4).
         """
 
         def work(connection: SqlConnection) -> BudgetNow:
@@ -246,7 +246,7 @@ class Budgets:
 def make_budget(connection: SqlConnection, new: Budget, signed: Signature) -> Budget:
     """Create a budget within a transaction, such as the one that confirms a batch.
 
-    Raises `BudgetsCrowded`, `InvalidParameter`.
+    Raises `TooManyBudgets`, `InvalidParameter`.
     """
     connection.execute(_LOCK, (new.account_id,))
     if new.owner_kind == "chave" and not (
@@ -332,12 +332,12 @@ def _refuse_crowd(connection: SqlConnection, budget: Budget) -> None:
     owner = budget.account_id, budget.owner_kind, budget.owner
     others = map(budget_of, connection.execute(_OF_OWNER, owner).fetchall())
     beside = [other for other in others if other.budget_id != budget.budget_id]
-    if is_crowded(budget.owner_kind, budget.operations, beside):
-        raise BudgetsCrowded
+    if exceeds_limits(budget.owner_kind, budget.operations, beside):
+        raise TooManyBudgets
 
 
 def _keep_of_face(connection: SqlConnection, budget: Budget) -> None:
-    """Raise `BudgetOfItsOwner` if a face key would be left without a daily ceiling for everything.
+    """Raise `BudgetBoundToOwner` if a compatible API's key would be left without a daily ceiling.
 
     Such keys are part of addresses, which many people see (contract 16.4).
     """
@@ -346,12 +346,12 @@ def _keep_of_face(connection: SqlConnection, budget: Budget) -> None:
     row: Any = connection.execute(
         _KEYS_OPERATIONS, (budget.account_id, int(budget.owner))
     ).fetchone()
-    if row is None or row[0] is None or face_among(msgspec.json.decode(row[0])) is None:
+    if row is None or row[0] is None or compat_api_among(msgspec.json.decode(row[0])) is None:
         return
     owner = budget.account_id, budget.owner_kind, budget.owner
     others = map(budget_of, connection.execute(_OF_OWNER, owner).fetchall())
     if not any(_is_daily(other) for other in others if other.budget_id != budget.budget_id):
-        raise BudgetOfItsOwner
+        raise BudgetBoundToOwner
 
 
 def _is_daily(budget: Budget) -> bool:

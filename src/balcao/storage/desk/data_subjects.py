@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from balcao.core.data_subject import ERASED, DataSubject, Naming
+from balcao.core.data_subject import ERASED, CpfFinder, DataSubject
 from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.data_subjects import HeldAnswer, HeldData, HeldReceipt, HeldRequest, HeldRow
@@ -87,7 +87,7 @@ class DataSubjects:
                 ],
                 [HeldReceipt(*row) for row in _rows(reading, _RECEIPTS, person.document_hash)],
                 _answers(reading, person),
-                [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_mark)],
+                [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_hash)],
                 [HeldRow(*row) for row in _rows(reading, _BATCH_ROWS, person.document_hash)],
             )
 
@@ -152,7 +152,7 @@ class DataSubjects:
                     "subject.erase",
                     now_ms,
                     account_id=None,
-                    target=person.erasure_mark,
+                    target=person.erasure_hash,
                     detail=detail,
                 )
 
@@ -178,14 +178,14 @@ def _answers(reading: SqlConnection, person: DataSubject) -> Sequence[HeldAnswer
     other answers recorded for one of those requests.
     """
     rows = _rows(reading, _ASKED_FOR, *[person.document_hash] * 2)
-    rows += _naming(reading, Naming(person.cpf))
+    rows += _naming(reading, CpfFinder(person.cpf))
     for some in _pieces([row[1] for row in rows]):
         same = f"request_id IN ({', '.join('?' * len(some))})"
         rows += _rows(reading, f"{_ANSWER} WHERE length(body) > 0 AND {same}", *some)
     return [HeldAnswer(*row) for row in sorted(set(map(tuple, rows)), key=lambda row: row[1])]
 
 
-def _naming(reading: SqlConnection, naming: Naming) -> Iterator[Any]:
+def _naming(reading: SqlConnection, naming: CpfFinder) -> Iterator[Any]:
     """Yield answers that name a person; the database preselects them by substrings."""
     found = reading.contains.format(column="body")
     for row in _rows(reading, f"{_ANSWER} WHERE {found} AND {found}", *naming.groups):

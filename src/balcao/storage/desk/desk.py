@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from balcao.core.access import Account, Caller, Key, KeyDoor
+from balcao.core.access import Account, Caller, Key, KeyRestrictions
 from balcao.core.budgets import OverBudget, OwnerKind
 from balcao.core.ledger import Change, KeepReceipt, Refusal
 from balcao.core.people import AT_THE_TERMINAL, Signature
@@ -28,11 +28,11 @@ from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.extensions import Extensions
 from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
+from balcao.storage.desk.memberships import Memberships
 from balcao.storage.desk.people import People
 from balcao.storage.desk.queries import DeskQueries
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
-from balcao.storage.desk.seats import Seats
 from balcao.storage.engine import Engine, OnCharged
 from balcao.storage.group_commit import Callback
 
@@ -62,7 +62,7 @@ class Desk(DeskQueries):
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
         self._recorded: set[str] = set()  # numbers of receipts
         self.people = People(engine, self._callers.clear)
-        self.seats = Seats(engine)
+        self.memberships = Memberships(engine)
         self.extensions = Extensions(engine)
         self.jobs = Jobs(engine)
         self.batches = Batches(engine)
@@ -241,7 +241,7 @@ class Desk(DeskQueries):
     def change_restrictions(
         self,
         key_id: int,
-        door: KeyDoor | None,
+        restrictions: KeyRestrictions | None,
         now_ms: int,
         signed: Signature = AT_THE_TERMINAL,
     ) -> bool:
@@ -250,7 +250,9 @@ class Desk(DeskQueries):
         Nothing is logged if nothing changes. Raises `FormDone`, `StorageFailed`.
         """
         with self.engine.write_in_place() as connection:
-            known = account_admin.change_restrictions(connection, key_id, door, now_ms, signed)
+            known = account_admin.change_restrictions(
+                connection, key_id, restrictions, now_ms, signed
+            )
         self._callers.clear()
         return known
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from balcao.core.calendar import HOUR_MS
-from balcao.core.certificates import CertificateGiven
-from balcao.core.gist import Gist
+from balcao.core.certificates import CertificateSummary
 from balcao.core.ledger import Trace
 from balcao.core.people import Action, Credentials, Session, User, normal_email
+from balcao.core.result_summary import ResultSummary
 from balcao.storage.batch import CERTIFICATE_COLUMNS, GIST_COLUMNS, TRACE_COLUMNS
 from balcao.storage.connection import OpenReader, SqlConnection
-from balcao.storage.desk.seats import SEAT_COLUMNS, seat_of
+from balcao.storage.desk.memberships import MEMBERSHIP_COLUMNS, membership_of
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.people import AuditEntry, Link, OpenSession, TraceFilter
 
@@ -23,7 +23,7 @@ _USERS = f"{_USER} FROM person AS p"
 _USER_COLUMNS = _USER.count(",") + 1
 _HAS_OPERATOR = "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL LIMIT 1"
 _SESSION = (
-    f"{_USER}, s.session_id, s.opened_ms, s.seen_ms, s.browser, {SEAT_COLUMNS}"
+    f"{_USER}, s.session_id, s.opened_ms, s.seen_ms, s.browser, {MEMBERSHIP_COLUMNS}"
     " FROM web_session AS s JOIN person AS p USING (user_id)"
     " LEFT JOIN seat AS t ON t.seat_id = s.seat_id AND t.user_id = s.user_id"
     " WHERE s.token_digest = ? AND s.seen_ms > ? AND s.opened_ms > ? AND p.suspended_ms IS NULL"
@@ -162,10 +162,10 @@ class PeopleQueries:
         if row is None:
             return None
         session_id, opened_ms, seen_ms, browser, *worn = row[_USER_COLUMNS:]
-        user, seat = _user(row), seat_of(worn)
-        if seat is not None:
-            user = replace(user, account_id=seat.account_id, role=seat.role)
-        return Session(session_id, user, opened_ms, seen_ms, seat, browser)
+        user, membership = _user(row), membership_of(worn)
+        if membership is not None:
+            user = replace(user, account_id=membership.account_id, role=membership.role)
+        return Session(session_id, user, opened_ms, seen_ms, membership, browser)
 
     def sessions(
         self, user_id: int, now_ms: int, idle_ms: int, lifetime_ms: int
@@ -348,18 +348,18 @@ def _trace(row: Any) -> Trace:
     plain, more = row[: len(TRACE_COLUMNS)], row[len(TRACE_COLUMNS) :]
     trace = dict(zip(TRACE_COLUMNS, plain, strict=True))
     trace["refresh"] = bool(trace["refresh"])
-    if len(more) == len(Gist.__struct_fields__):
-        return Trace(**trace, gist=None if more == (None, None) else Gist(*more))
+    if len(more) == len(ResultSummary.__struct_fields__):
+        return Trace(**trace, result_summary=None if more == (None, None) else ResultSummary(*more))
     return Trace(**trace, certificate=_certificate_of(more) if more else None)
 
 
-def _certificate_of(columns: Sequence[Any]) -> CertificateGiven | None:
+def _certificate_of(columns: Sequence[Any]) -> CertificateSummary | None:
     """Return a request's certificate, without the number of a receipt that was deleted."""
     verdict, validity, name, receipt_id, issued_on, media_type, has_certificate = columns
     if not has_certificate:
         return None
     number = None if media_type is None else receipt_id
-    return CertificateGiven(verdict, validity, name, number, media_type, issued_on)
+    return CertificateSummary(verdict, validity, name, number, media_type, issued_on)
 
 
 def _newest(rows: Sequence[Any], limit: int) -> Sequence[Trace]:

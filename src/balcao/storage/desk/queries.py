@@ -10,11 +10,11 @@ import msgspec
 
 from balcao.core.access import Account, Key
 from balcao.core.calendar import HOUR_MS, civil_day_text
-from balcao.core.receipts import About, Receipt
+from balcao.core.receipts import Receipt, ReceiptSubject
 from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.contract import Consultation, ConsumptionRow, LedgerEntry
 from balcao.storage.desk.periods import PERIOD, in_period
-from balcao.storage.desk.rows import door_of
+from balcao.storage.desk.rows import restrictions_of
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 _ACCOUNTS = (
@@ -25,7 +25,7 @@ _KEYS = (
     "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"
     " per_minute, per_day, networks, operations, client_required, administers FROM api_key"
 )
-_DOOR_COLUMNS = 4
+_RESTRICTION_COLUMNS = 4
 _ENTRIES = (
     "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule,"  # noqa: S608 - ours
     f" origin, reason, client, reference FROM {PERIOD} AS period WHERE balance_change <> 0"
@@ -196,7 +196,7 @@ def find_receipt(connection: SqlConnection, receipt_id: str) -> Receipt | None:
     receipt, about = Receipt(*row[:_RECEIPT_COLUMNS]), row[_RECEIPT_COLUMNS:]
     if about[0] is None:
         return receipt
-    return msgspec.structs.replace(receipt, about=About(*about))
+    return msgspec.structs.replace(receipt, about=ReceiptSubject(*about))
 
 
 def _numbers(reading: SqlConnection, sql: str, values: Sequence[object]) -> Iterable[str]:
@@ -247,8 +247,8 @@ def find_account(connection: SqlConnection, account_id: int) -> Account:
 
 
 def _key(row: Any) -> Key:
-    plain, door = row[:-_DOOR_COLUMNS], row[-_DOOR_COLUMNS:]
-    return replace(Key(*plain), door=door_of(*door))
+    plain, restrictions = row[:-_RESTRICTION_COLUMNS], row[-_RESTRICTION_COLUMNS:]
+    return replace(Key(*plain), restrictions=restrictions_of(*restrictions))
 
 
 def _account(row: Any) -> Account:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from balcao.core.standing import (
+from balcao.core.store_mark import (
     NUMBERED,
     DeskMark,
     StoreMark,
+    compare_marks,
     least_numbers,
-    outlived,
-    standing_of,
+    outdated_marks,
 )
 from balcao.storage.connection import SqlConnection
 from balcao.storage.engine import Engine
@@ -40,11 +40,11 @@ class ReceiptMarks:
         def work(connection: SqlConnection) -> StoreMark | None:
             with connection.transaction():
                 known = marks_in(connection)
-                standing = standing_of(in_store, known)
+                standing = compare_marks(in_store, known)
                 if standing not in ("new", "current"):
                     return None
                 if in_store is not None:
-                    for each in outlived(known, in_store):
+                    for each in outdated_marks(known, in_store):
                         connection.execute(_REMOVE, (each.mark,))
                 newest = known[-1] if known else None
                 if newest is None or (in_store is not None and newest.mark == in_store.mark):

@@ -4,13 +4,24 @@ from typing import Any
 
 import msgspec
 
-from balcao.core.access import OPEN, Caller, KeyDoor
-from balcao.core.idempotency import Attempt, Recorded
+from balcao.core.access import UNRESTRICTED, Caller, KeyRestrictions
+from balcao.core.idempotency import IdempotencyRecord, RecordedAnswer
 
 
 def caller_of(row: Any) -> Caller:
     """Return the caller of a row of `caller`."""
-    account, key, plan, mode, certificates, optin, expires_ms, per_minute, per_day, *door = row
+    (
+        account,
+        key,
+        plan,
+        mode,
+        certificates,
+        optin,
+        expires_ms,
+        per_minute,
+        per_day,
+        *restrictions,
+    ) = row
     return Caller(
         account,
         key,
@@ -21,17 +32,17 @@ def caller_of(row: Any) -> Caller:
         expires_ms,
         per_minute,
         per_day,
-        door=door_of(*door),
+        restrictions=restrictions_of(*restrictions),
     )
 
 
-def door_of(
+def restrictions_of(
     networks: Any, operations: Any, client_required: Any, administers: Any
-) -> KeyDoor | None:
+) -> KeyRestrictions | None:
     """Return a key's restrictions from its columns, in the order of `door_row`."""
     if networks is None and operations is None and not client_required and not administers:
         return None
-    return KeyDoor(
+    return KeyRestrictions(
         () if networks is None else texts_of(networks),
         None if operations is None else texts_of(operations),
         bool(client_required),
@@ -39,14 +50,16 @@ def door_of(
     )
 
 
-def door_row(door: KeyDoor | None) -> tuple[str | None, str | None, int, int]:
+def restrictions_row(
+    restrictions: KeyRestrictions | None,
+) -> tuple[str | None, str | None, int, int]:
     """Return the stored form: `networks, operations, client_required, administers`."""
-    door = door or OPEN
+    restrictions = restrictions or UNRESTRICTED
     return (
-        _json(door.networks).decode() if door.networks else None,
-        None if door.operations is None else _json(door.operations).decode(),
-        int(door.client_required),
-        int(door.administers),
+        _json(restrictions.networks).decode() if restrictions.networks else None,
+        None if restrictions.operations is None else _json(restrictions.operations).decode(),
+        int(restrictions.client_required),
+        int(restrictions.administers),
     )
 
 
@@ -54,8 +67,8 @@ texts_of = msgspec.json.Decoder(tuple[str, ...]).decode
 _json = msgspec.json.Encoder().encode
 
 
-def attempt_of(row: Any) -> Attempt:
+def attempt_of(row: Any) -> IdempotencyRecord:
     """Return the attempt under an idempotency key from a row of `earlier`."""
     fingerprint, state, request_id, status, body, fresh_ms, bound_ms, expires_ms = row
-    recorded = Recorded(request_id, status, body, fresh_ms) if state == "finished" else None
-    return Attempt(fingerprint, state, recorded, bound_ms, expires_ms)
+    recorded = RecordedAnswer(request_id, status, body, fresh_ms) if state == "finished" else None
+    return IdempotencyRecord(fingerprint, state, recorded, bound_ms, expires_ms)

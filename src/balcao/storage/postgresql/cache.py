@@ -15,7 +15,7 @@ import psycopg
 
 from balcao.core.data_subject import DataSubject
 from balcao.core.errors import BalcaoError, StorageFailed
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.core.questions import Mode
 from balcao.storage.cache.keys import PARTNERS, age_limits
 from balcao.storage.cache.write_behind import (
@@ -43,7 +43,7 @@ _TYPES = ("text", "bigint", "text", "bytea")
 SWEPT_AT_ONCE = 500
 
 
-class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
+class PostgresCache(WriteBehindCache[tuple[float, CacheEntry]]):
     """A `storage.contract.Cache` of one mode. Connects when the first key is read.
 
     Entries in memory have the time of their read, on the monotonic clock.
@@ -67,20 +67,20 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
         self._reading = ReconnectingConnection(address, self._on_reader_connect)
         self._writing = ReconnectingConnection(address, _on_writer_connect())
         self._reader = Worker(f"cache-reader-{mode}", self._listen, LISTEN_SECONDS)
-        self._reads: Batcher[Sequence[str], Mapping[str, Kept]] = Batcher(
+        self._reads: Batcher[Sequence[str], Mapping[str, CacheEntry]] = Batcher(
             self._reader, lambda requests: partial(self._read_all, requests)
         )
         self._swept_to = ""  # a key
         super().__init__(pepper, f"cache-writer-{mode}", PENDING_MAX, now_ms)
 
-    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         stored = {key: self._keys.stored(key) for key in keys}
         found = await self._find(list(stored.values()))
         return {key: found[name] for key, name in stored.items() if name in found}
 
-    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, Kept] | None:
+    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, CacheEntry] | None:
         """Return the entries if all are in memory; else None, for they are read over a network."""
-        found: dict[str, Kept] = {}
+        found: dict[str, CacheEntry] = {}
         for key in keys:
             name = self._keys.stored(key)
             remembered = self._remembered(name)
@@ -89,8 +89,8 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
             found[key] = self._newest(remembered, self._pending.get(name)) or remembered
         return found
 
-    async def _find(self, keys: Sequence[str]) -> Mapping[str, Kept]:
-        known: dict[str, Kept] = {}
+    async def _find(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
+        known: dict[str, CacheEntry] = {}
         missing = []
         for key in keys:
             kept = self._remembered(key)
@@ -110,7 +110,7 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
                     known[key] = kept
         return known
 
-    def _read_nowait(self, key: str) -> Kept | None:
+    def _read_nowait(self, key: str) -> CacheEntry | None:
         return self._newest(self._remembered(key), self._pending.get(key))
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
         self._reading.close()
         self._writing.close()
 
-    def _remembered(self, key: str) -> Kept | None:
+    def _remembered(self, key: str) -> CacheEntry | None:
         synced_at = self._synced_at  # read first: entries found after this were valid at that time
         recent = self._recent.get(key)
         if recent is None or synced_at is None:
@@ -150,14 +150,14 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
             return  # entries in memory are not trusted until the next contact
         self._synced_at = began
 
-    def _read_all(self, requests: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Kept]]:
+    def _read_all(self, requests: Sequence[Sequence[str]]) -> Sequence[Mapping[str, CacheEntry]]:
         keys = {key for request in requests for key in request}
         began = time.monotonic()
         with self._lock:
             self._changed_during_read = set()
         try:
             rows = self._reading.execute(QUERIES["read_entries"], (texts(keys), self._mode))
-            found = {row[0]: Kept(*row[1:]) for row in rows}
+            found = {row[0]: CacheEntry(*row[1:]) for row in rows}
             self._remember(found)
         finally:
             with self._lock:
@@ -165,7 +165,7 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
         self._synced_at = began
         return [{key: found[key] for key in request if key in found} for request in requests]
 
-    def _remember(self, found: Mapping[str, Kept]) -> None:
+    def _remember(self, found: Mapping[str, CacheEntry]) -> None:
         """Keep entries in memory, except those that were changed during the read."""
         now = time.monotonic()
         with self._lock:
@@ -223,7 +223,7 @@ class PostgresCache(WriteBehindCache[tuple[float, Kept]]):
             )
         return gone
 
-    def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
+    def _write(self, batch: Sequence[tuple[str, CacheEntry]]) -> None:
         rows = [(key, kept.asked_ms, kept.source, kept.body) for key, kept in batch]
         try:
             values = (self._mode, *arrays(_TYPES, rows), self._latest_ms(), self._channel)

@@ -14,10 +14,10 @@ import psycopg
 from msgspec import structs
 
 from balcao.core.access import Caller
-from balcao.core.clock import Heard
+from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.errors import CommitUncertain, StorageFailed
-from balcao.core.idempotency import Attempt
+from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.storage.batch import is_batch_row
@@ -171,8 +171,10 @@ class PostgresEngine:
         caller: Caller | None = await self._reads.submit(ReadRequest("caller", key_hash))
         return caller
 
-    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
-        found: Attempt | None = await self._reads.submit(
+    async def find_attempt(
+        self, account_id: int, key_digest: str, now_ms: int
+    ) -> IdempotencyRecord | None:
+        found: IdempotencyRecord | None = await self._reads.submit(
             ReadRequest("earlier", (account_id, key_digest, now_ms))
         )
         if found is not None:
@@ -226,7 +228,7 @@ class PostgresEngine:
             lambda connection: self._node.recover(connection, now_ms, at_start=False)
         )
 
-    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+    async def database_clock(self, steady_ms: Callable[[], int]) -> ClockReading | None:
         return await self._with_writer(lambda connection: read_clock_beside(connection, steady_ms))
 
     def latest_instant(self) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import psycopg
 
-from balcao.core.clock import Heard, read_beside
+from balcao.core.clock import ClockReading, take_reading
 from balcao.core.freshness import DAY_MS
 from balcao.core.tariff import INTERRUPTED
 from balcao.storage.postgresql import QUERIES
@@ -91,9 +91,11 @@ def read_clock(connection: psycopg.Connection[Any]) -> int:
     return int(row[0])
 
 
-def read_clock_beside(connection: psycopg.Connection[Any], steady_ms: Callable[[], int]) -> Heard:
+def read_clock_beside(
+    connection: psycopg.Connection[Any], steady_ms: Callable[[], int]
+) -> ClockReading:
     """Return a reading of the database's clock beside our steady one."""
-    readings = [read_beside(steady_ms, lambda: read_clock(connection)) for _ in range(_READINGS)]
+    readings = [take_reading(steady_ms, lambda: read_clock(connection)) for _ in range(_READINGS)]
     return min(readings, key=lambda heard: heard.error_ms)
 
 

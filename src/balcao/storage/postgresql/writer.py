@@ -20,10 +20,10 @@ import msgspec
 import psycopg
 from psycopg import errors
 
-from balcao.core.batches import RowStanding
+from balcao.core.batches import RowStatus
 from balcao.core.budgets import periods_of
 from balcao.core.errors import CommitUncertain, StorageFailed
-from balcao.core.ledger import Change, Purse
+from balcao.core.ledger import Balance, Change
 from balcao.core.rate_limit import all_allow
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
@@ -316,9 +316,9 @@ def _read(
     """
     needed: Needs = needs(lists)
     accounts = needed.accounts | {account_id for account_id, _ in needed.keys}
-    purses, holds, bound, forms = list[Row](), list[Row](), list[Row](), list[Row]()
+    balances, holds, bound, forms = list[Row](), list[Row](), list[Row](), list[Row]()
     if accounts:
-        purses = pipeline.queue(QUERIES["purses"], (integers(sorted(accounts)),))
+        balances = pipeline.queue(QUERIES["purses"], (integers(sorted(accounts)),))
     if needed.holds:
         holds = pipeline.queue(QUERIES["holds"], (texts(needed.holds),))
     if needed.keys:
@@ -333,21 +333,21 @@ def _read(
     if at_least or accounts or needed.forms:
         pipeline.sync()  # the server's time-out for idle transactions runs from here on
     batch = Batch(
-        {row[0]: Purse(*row[1:]) for row in purses},
+        {row[0]: Balance(*row[1:]) for row in balances},
         {row[0]: OpenHold(*row[1:]) for row in holds},
         {(row[0], row[1]): row[2] for row in bound},
         {row[0] for row in forms},
-        rows={(row[0], row[1]): RowStanding(*row[2:]) for row in rows},
+        rows={(row[0], row[1]): RowStatus(*row[2:]) for row in rows},
     )
     batch.book.load(guessed)
-    have = {account_id for account_id, purse in batch.purses.items() if purse.budgets}
+    have = {account_id for account_id, balance in batch.balances.items() if balance.budgets}
     texts_of_holds = [hold.budgets for hold in batch.holds.values() if hold.budgets is not None]
     missed = not have <= budgeted or not all(map(batch.book.has_loaded, texts_of_holds))
     if missed:
         more = _queue_budgets(pipeline, lists, have, needed.holds, always=True)
         pipeline.sync()
         batch.book.load(more)
-    budgeted -= batch.purses.keys() - have
+    budgeted -= batch.balances.keys() - have
     budgeted |= have
     return batch
 

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from balcao.core.data_subject import DataSubject
-from balcao.core.freshness import Kept
+from balcao.core.freshness import CacheEntry
 from balcao.storage.cache.keys import PARTNERS, age_limits
 from balcao.storage.cache.write_behind import (
     PENDING_MAX,
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 SWEPT_AT_ONCE = 500
 
 
-class SqliteCache(WriteBehindCache[Kept]):
+class SqliteCache(WriteBehindCache[CacheEntry]):
     """A `storage.contract.Cache` in one file.
 
     Reads are synchronous on the event loop's thread, the only one that adds to `_recent`.
@@ -68,19 +68,19 @@ class SqliteCache(WriteBehindCache[Kept]):
             raise
         self._reading = connect(path, synchronous="NORMAL")
 
-    async def read(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    async def read(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         return self.read_nowait(keys)
 
-    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, Kept]:
+    def read_nowait(self, keys: Sequence[str]) -> Mapping[str, CacheEntry]:
         """Return the entries that exist: reads here never block."""
-        found: dict[str, Kept] = {}
+        found: dict[str, CacheEntry] = {}
         for key in keys:
             kept = self._read_nowait(self._keys.stored(key))
             if kept is not None:
                 found[key] = kept
         return found
 
-    def _read_nowait(self, key: str) -> Kept | None:
+    def _read_nowait(self, key: str) -> CacheEntry | None:
         known = self._pending.get(key) or self._recent.get(key)
         if known is not None:
             return known
@@ -91,7 +91,7 @@ class SqliteCache(WriteBehindCache[Kept]):
             return None
         if row is None:
             return None
-        kept = Kept(*row)
+        kept = CacheEntry(*row)
         if len(kept.body) <= RECENT_BYTES_MAX:
             if len(self._recent) >= RECENT_MAX:
                 self._recent.popitem(last=False)
@@ -128,7 +128,7 @@ class SqliteCache(WriteBehindCache[Kept]):
         truncate_log(self._writing)
         return gone
 
-    def _write(self, batch: Sequence[tuple[str, Kept]]) -> None:
+    def _write(self, batch: Sequence[tuple[str, CacheEntry]]) -> None:
         latest_ms = self._latest_ms()
         rows = [(key, kept.asked_ms, kept.source, kept.body, latest_ms) for key, kept in batch]
         try:

@@ -12,10 +12,10 @@ import apsw
 from msgspec import structs
 
 from balcao.core.access import Caller
-from balcao.core.clock import Heard
+from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.errors import StorageFailed
-from balcao.core.idempotency import Attempt
+from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
@@ -126,7 +126,9 @@ class SqliteEngine:
         row = self._connection.execute(QUERIES["caller"], (key_hash,)).fetchone()
         return None if row is None else caller_of(row)
 
-    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt | None:
+    async def find_attempt(
+        self, account_id: int, key_digest: str, now_ms: int
+    ) -> IdempotencyRecord | None:
         row = self._connection.execute(
             QUERIES["earlier"], (account_id, key_digest, now_ms)
         ).fetchone()
@@ -212,7 +214,7 @@ class SqliteEngine:
     async def recover_others(self, now_ms: int) -> int:
         return 0  # the folder's lock excludes other processes
 
-    async def database_clock(self, steady_ms: Callable[[], int]) -> Heard | None:
+    async def database_clock(self, steady_ms: Callable[[], int]) -> ClockReading | None:
         """Return None: a file has no clock."""
         return None
 

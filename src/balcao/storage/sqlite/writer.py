@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import apsw
 import msgspec
 
-from balcao.core.batches import RowStanding
-from balcao.core.ledger import Change, Purse
+from balcao.core.batches import RowStatus
+from balcao.core.ledger import Balance, Change
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -315,18 +315,18 @@ def _read(
     connection: apsw.Connection, lists: Sequence[Sequence[Change]], budgets: FileBudgets
 ) -> Batch:
     needed: Needs = needs(lists)
-    purses = {row[0]: Purse(*row[1:]) for row in _by_key(connection, "purses", needed.accounts)}
+    balances = {row[0]: Balance(*row[1:]) for row in _by_key(connection, "purses", needed.accounts)}
     holds = {row[0]: OpenHold(*row[1:]) for row in _by_key(connection, "holds", needed.holds)}
     bound: dict[tuple[int, str], str] = {}
     for (account_id, digest), at_ms in needed.keys.items():
         for (request_id,) in connection.execute(QUERIES["bound"], (account_id, digest, at_ms)):
             bound[account_id, digest] = request_id
     forms = {form_id for (form_id,) in _by_key(connection, "forms", needed.forms)}
-    rows: dict[tuple[str, int], RowStanding] = {}
+    rows: dict[tuple[str, int], RowStatus] = {}
     for key in needed.rows:
         for standing in connection.execute(QUERIES["batch_rows"], key):
-            rows[key] = RowStanding(*standing)
-    return Batch(purses, holds, bound, forms, budgets.book(), rows=rows)
+            rows[key] = RowStatus(*standing)
+    return Batch(balances, holds, bound, forms, budgets.book(), rows=rows)
 
 
 def _by_key(connection: apsw.Connection, query: str, keys: Collection[Any]) -> list[Row]:

@@ -340,7 +340,7 @@ def _refusal_key(visitor: Visitor) -> int | str:
     """Return the key in `_MESSAGES` for a visitor outside the page's audience."""
     if not visitor.session.runs_the_service:
         return 403
-    return "seated" if visitor.session.seat is not None else "operator"
+    return "seated" if visitor.session.membership is not None else "operator"
 
 
 def _to_sign_in(context: PageContext, page: Page, get_paths: Set[str]) -> Response:

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from balcao.core.access import Account, Caller
 from balcao.core.calendar import civil_month
 from balcao.core.errors import CommitUncertain, InvalidParameter
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Trace, available_credits
 from balcao.core.outcomes import Reply
 from balcao.core.people import Session, Signature, User
@@ -183,7 +183,7 @@ class PageContext:
             raise InvalidParameter("O formulário chegou alterado, e nada foi feito.")
         return Signature("web", self.person.user.user_id, form_id or None)
 
-    async def recorded(self, trace: Trace) -> Recorded | None:
+    async def recorded(self, trace: Trace) -> RecordedAnswer | None:
         """Return a request's recorded answer; None once it is gone.
 
         After a refusal, the idempotency key may hold a later request's answer.

@@ -76,14 +76,19 @@ def _acting_roles(session: Session, tools: Tools) -> Sequence[ActingRole]:
     """Return the roles of an operator with memberships; others have just one role."""
     if not session.runs_the_service:
         return ()
-    user, current = session.user, session.seat
-    seats = [
-        ActingRole(seat.account_id, name, f"{ROLES[seat.role]}, {MODES[mode]}", seat == current)
-        for seat, name, mode in tools.desk.seats.places_of(user.user_id)
+    user, current = session.user, session.membership
+    memberships = [
+        ActingRole(
+            membership.account_id,
+            name,
+            f"{ROLES[membership.role]}, {MODES[mode]}",
+            membership == current,
+        )
+        for membership, name, mode in tools.desk.memberships.places_of(user.user_id)
     ]
     return (
-        [ActingRole(None, "Operador", "quem opera o serviço", current is None), *seats]
-        if seats
+        [ActingRole(None, "Operador", "quem opera o serviço", current is None), *memberships]
+        if memberships
         else ()
     )
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import NAME_CHARACTERS_MAX, is_email
+from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
 _CPF_TYPED = f"Isto {CPF_IN_NAME}"
 
@@ -38,7 +38,7 @@ def read(
         for name, each in model.model_fields.items()
         if each.annotation in (str, str | None)
     }
-    persons = {name: _CPF_TYPED for name in texts - {"email"} if holds_cpf(typed[name])}
+    persons = {name: _CPF_TYPED for name in texts - {"email"} if contains_cpf(typed[name])}
     try:
         valid = model.model_validate(typed, context=context)
     except ValidationError as error:

@@ -38,7 +38,8 @@ async def show(context: PageContext) -> Response:
         is_manager=context.person.is_manager,
         available=None if available is None else max(available, 0),
         spent=spent,
-        few=available is not None and available < (CERTIFICATE_CREDITS if account.certifies else 1),
+        few=available is not None
+        and available < (CERTIFICATE_CREDITS if account.has_certificates else 1),
         certificate_credits=CERTIFICATE_CREDITS,
         within_days=WITHIN_DAYS,
         plan=PLANS[account.plan],

@@ -28,7 +28,7 @@ from balcao.core.errors import (
     SearchUnavailable,
     StorageFailed,
 )
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Finish
 from balcao.core.notices import Notice
 from balcao.core.outcomes import Reply
@@ -199,7 +199,7 @@ def _number(context: PageContext, search: SubmittedSearch) -> str:
     """Return the number of a page, a hash of person, form and filters."""
     if not search.form_id or len(search.form_id) > FORM_ID_CHARACTERS_MAX:
         raise InvalidParameter("O formulário chegou alterado, e nada foi buscado.")
-    pepper = context.tools.parts.numbering.pepper
+    pepper = context.tools.parts.receipt_numbers.pepper
     hashed = hashlib.blake2b(key=pepper, digest_size=16, person=b"balcao-search")
     hashed.update(f"{context.person.user.user_id} {search.form_id} {search.path} ".encode())
     hashed.update(urlencode(sorted(search.filters.items())).encode())
@@ -239,7 +239,7 @@ def _question_record(context: PageContext, number: str, search: SubmittedSearch)
         context.account.account_id,
         idempotency.digest(f"web-{_FORM}{number}"),
         number,
-        Recorded(context.request_id, 200, msgspec.json.encode(search)),
+        RecordedAnswer(context.request_id, 200, msgspec.json.encode(search)),
         now_ms,
         now_ms + parts.idempotency_hours * HOUR_MS,
     )

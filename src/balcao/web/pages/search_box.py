@@ -1,4 +1,4 @@
-"""`/app/procurar`: the search box of every page's header. `core/box.py` decides what a text means.
+"""`/app/procurar`: the search box of the page header. `core/search_box.py` interprets the text.
 
 The text comes by POST. Only a CNPJ and the numbers of requests and accounts get into addresses; a
 CPF is shown masked, on a page without an address of its own (ADR 0018).
@@ -12,13 +12,13 @@ import msgspec
 from starlette.responses import Response
 
 from balcao.core.access import Account, find_account
-from balcao.core.box import Meant, is_named, meant_by, plain_code
 from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
 from balcao.core.people import User, normal_email
 from balcao.core.questions import Inquiry, Record, Subject
+from balcao.core.search_box import Interpretation, interpret, name_matches, normalized_code
 from balcao.core.words import words_of
 from balcao.core.writing import counted, whole
 from balcao.operations import OPERATIONS
@@ -46,15 +46,15 @@ _CERTIFICATES_READ_MAX = 200
 
 async def show(context: PageContext) -> Response:
     """Show the box alone, after a reload of its results or after signing in."""
-    return await _page(context, Meant("nothing"), "")
+    return await _page(context, Interpretation("nothing"), "")
 
 
 async def go(context: PageContext) -> Response:
     """Redirect to the page of the text's meaning, or show a page about it."""
     text = context.typed("procurar")
     if len(text) > CHARACTERS_MAX:  # no part of a list is dropped silently
-        return await _page(context, Meant("wrong", complaint=_TOO_LONG), "", 413)
-    meant = meant_by(text)
+        return await _page(context, Interpretation("wrong", complaint=_TOO_LONG), "", 413)
+    meant = interpret(text)
     if context.person.is_operator:
         return await _respond_to_operator(context, meant, text)
     match meant.meaning:
@@ -82,7 +82,9 @@ async def go(context: PageContext) -> Response:
             return await _page(context, meant, text)
 
 
-async def _page(context: PageContext, meant: Meant, text: str, status: int = 200) -> Response:
+async def _page(
+    context: PageContext, meant: Interpretation, text: str, status: int = 200
+) -> Response:
     """Return the page about the text and its meaning."""
     if context.person.is_operator:
         return context.page(
@@ -115,7 +117,7 @@ async def _page(context: PageContext, meant: Meant, text: str, status: int = 200
 
 async def _person(context: PageContext, cpf: Cpf) -> Response:
     """Return the page about a person: possible lookups and earlier ones. The CPF is masked."""
-    pepper = context.tools.parts.numbering.pepper
+    pepper = context.tools.parts.receipt_numbers.pepper
     wanted = TraceFilter(
         0,
         context.now_ms() + 1,
@@ -131,7 +133,7 @@ async def _person(context: PageContext, cpf: Cpf) -> Response:
         producer=producer,
         ufs=producer.ufs(context.tools.parts.operations[producer.subject]),
         federal_most=PRICES["online"],
-        certifies=context.account.certifies,
+        has_certificates=context.account.has_certificates,
         suspended=context.account.suspended_ms is not None,
         available=context.available,
         own_only=context.person.own_only is not None,
@@ -153,7 +155,7 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
     Answers under a key are recorded for a while. After that the cache may still have the request's
     certificate: that of the same company, valid until the same day.
     """
-    operation, code = OPERATIONS[subject], plain_code(code)
+    operation, code = OPERATIONS[subject], normalized_code(code)
     if not any(map(str.isdigit, code)):  # a name
         return None
     tools, path = context.tools, operation.path
@@ -165,7 +167,7 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
         recorded = await context.recorded(trace)
         if recorded is not None:
             codes = msgspec.json.decode(recorded.body, type=_Codes)
-            if code in map(plain_code, (codes.certificate_code, codes.codigo, codes.numero)):
+            if code in map(normalized_code, (codes.certificate_code, codes.codigo, codes.numero)):
                 return trace.request_id
         elif trace.of_company:
             inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
@@ -175,7 +177,7 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
         kept_codes, validity = _codes_and_validity(
             msgspec.json.decode(kept.body, type=operation.record)
         )
-        if code not in map(plain_code, kept_codes):
+        if code not in map(normalized_code, kept_codes):
             continue
         for trace in keys[key]:
             if trace.certificate and trace.certificate.validity == validity:
@@ -202,7 +204,7 @@ class UserFound:
     account: Account
 
 
-async def _respond_to_operator(context: PageContext, meant: Meant, text: str) -> Response:
+async def _respond_to_operator(context: PageContext, meant: Interpretation, text: str) -> Response:
     """Find an account by name or number, a user by name or e-mail, a request by number."""
     if meant.meaning == "request":
         return context.redirect(f"{OPERATORS}/{meant.text}")
@@ -212,7 +214,7 @@ async def _respond_to_operator(context: PageContext, meant: Meant, text: str) ->
     if (account := find_account(all_accounts, text)) is not None:
         return context.redirect(f"{ACCOUNTS}/{account.account_id}")
     wanted = words_of(text)
-    accounts = [each for each in all_accounts if is_named(wanted, each.name)]
+    accounts = [each for each in all_accounts if name_matches(wanted, each.name)]
     users = await _users(context, text)
     if len(accounts) + len(users) == 1:
         if accounts:
@@ -224,7 +226,7 @@ async def _respond_to_operator(context: PageContext, meant: Meant, text: str) ->
         "operador/procurar.html",
         200 if accounts or users else 404,
         sought=text,
-        meant=Meant("words", text=text),
+        meant=Interpretation("words", text=text),
         kind="",
         accounts=accounts[:_SHOWN],
         users=users[:_SHOWN],
@@ -240,7 +242,7 @@ async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
         found = [each for each in users if normal_email(each.email) == wanted]
     else:
         words = words_of(text)
-        found = [each for each in users if is_named(words, each.name)]
+        found = [each for each in users if name_matches(words, each.name)]
     shown: list[UserFound] = []
     for user in found[: _SHOWN + 1]:
         assert user.account_id is not None
@@ -248,7 +250,7 @@ async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
     return shown
 
 
-def _kind_of(meant: Meant) -> str:
+def _kind_of(meant: Interpretation) -> str:
     """Return what an operator typed that operators cannot look up."""
     return {
         "company": "Isto é um CNPJ",

@@ -13,7 +13,7 @@ from balcao.core import idempotency
 from balcao.core.errors import (
     CertificatesNotEnabled,
 )
-from balcao.core.idempotency import Attempt
+from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.questions import Question
 from balcao.lookup.admit import check_access
 from balcao.web.kit.context import PageContext
@@ -32,7 +32,7 @@ async def button_number(context: PageContext, asked: Question, context_id: str) 
     parts = context.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)
     # A colleague's result may be hidden from them, so each person has their own buttons.
-    hashed = hashlib.blake2b(key=parts.numbering.pepper, digest_size=16, person=_AGAIN)
+    hashed = hashlib.blake2b(key=parts.receipt_numbers.pepper, digest_size=16, person=_AGAIN)
     hashed.update(f"{context.person.user.user_id} {context_id} {fingerprint}".encode())
     for _ in range(_TRIES_MAX):
         attempt = await attempt_of(context, hashed.hexdigest())
@@ -42,7 +42,7 @@ async def button_number(context: PageContext, asked: Question, context_id: str) 
     return hashed.hexdigest()
 
 
-def _failed(attempt: Attempt) -> bool:
+def _failed(attempt: IdempotencyRecord) -> bool:
     if attempt.recorded is None:
         return attempt.state == "died"
     if attempt.recorded.erased:
@@ -50,7 +50,7 @@ def _failed(attempt: Attempt) -> bool:
     return bool(msgspec.json.decode(attempt.recorded.body)["error"])
 
 
-async def attempt_of(context: PageContext, number: str) -> Attempt | None:
+async def attempt_of(context: PageContext, number: str) -> IdempotencyRecord | None:
     """Return the attempt made with the form or button of this number."""
     digest = idempotency.digest(f"web-{number}")
     return await context.desk.find_attempt(context.account.account_id, digest, context.now_ms())

@@ -227,7 +227,7 @@ def when(at_ms: int | None, now_ms: int) -> str:
 
 
 def _at_most(of: Question, most: int) -> Price:
-    addresses = ", mais 1 pelos endereços" if of.wants_addresses else ""
+    addresses = ", mais 1 pelos endereços" if of.addresses_requested else ""
     at_most = f"até {credits(most)}"
     if of.uf == ALL:
         return Price(

@@ -11,7 +11,7 @@ from balcao.core.access import Plan
 from balcao.core.errors import IdempotencyKeyReused, errors_by_code
 from balcao.core.ledger import Origin, Trace
 from balcao.core.notices import Tone
-from balcao.core.people import SeatRole
+from balcao.core.people import MembershipRole
 from balcao.core.questions import Mode, Strategy
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
 from balcao.examination.inventory import SNAPSHOT
@@ -28,7 +28,7 @@ PLANS: Mapping[Plan, str] = {
 
 MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
 # Roles of an account's users.
-ROLES: Mapping[SeatRole, str] = {"consultant": "Consultor", "manager": "Gestor"}
+ROLES: Mapping[MembershipRole, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
 # Certificates first: most people come for one.
 IN_MENUS: Sequence[type[Operation]] = sorted(ALL_OPERATIONS, key=lambda each: not each.issues)
@@ -104,7 +104,9 @@ _VERDICTS: Mapping[tuple[str, str], Word] = {
 }
 
 _GISTS: Mapping[tuple[str, str], Word] = {
-    (each.path, code): Word(*word) for each in ALL_OPERATIONS for code, word in each.gists.items()
+    (each.path, code): Word(*word)
+    for each in ALL_OPERATIONS
+    for code, word in each.result_labels.items()
 }
 
 # Filters of results: texts, and the verdicts and codes of each.
@@ -128,8 +130,8 @@ def outcome_of(trace: Trace) -> Word:
         known = _VERDICTS.get((trace.operation, trace.certificate.verdict))
         if known is not None:
             return known
-    if trace.gist is not None and trace.gist.result is not None:
-        code, _, rest = trace.gist.result.partition(":")
+    if trace.result_summary is not None and trace.result_summary.result is not None:
+        code, _, rest = trace.result_summary.result.partition(":")
         if (known := _GISTS.get((trace.operation, code))) is not None:
             return Word(known.text.format(rest.capitalize()), known.tone)
     if trace.code is not None:

@@ -15,7 +15,6 @@ from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
 from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
 from balcao.batches.tables.heading import ROWS_LOOKED_AT
 from balcao.batches.tables.texts import SEPARATORS, usual_width
-from balcao.core.box import flaws_of
 from balcao.core.document_reader import cell_text
 from balcao.core.errors import (
     BatchNotFound,
@@ -23,18 +22,19 @@ from balcao.core.errors import (
     CertificatesNotEnabled,
     CommitUncertain,
     IdempotencyKeyReused,
-    MarkWithCpf,
     NoFileSpace,
     Overloaded,
     RequestTooLarge,
     StorageFailed,
+    TagWithCpf,
     UfRequired,
 )
 from balcao.core.federation import ALL, UFS
 from balcao.core.file_limits import MEGABYTE
-from balcao.core.marks import CPF_IN_NAME, FORM_TOLD, holds_cpf, mark_flaw
 from balcao.core.problems import problem_of
-from balcao.core.recognition import documents_apart, recognise
+from balcao.core.recognition import recognise, separate_documents
+from balcao.core.request_tags import CPF_IN_NAME, TAG_CHARACTERS, contains_cpf, tag_problem
+from balcao.core.search_box import invalid_lines
 from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
 from balcao.lookup.admit import admit_question
@@ -116,7 +116,7 @@ def begun_with(
         return suspended(context)
     listed = as_list(listed)
     typed = {**(typed or {}), "operacao": operation, "lista": listed}
-    return _page(context, typed, flaws=flaws_of(listed))
+    return _page(context, typed, flaws=invalid_lines(listed))
 
 
 async def receive(context: PageContext) -> Response:
@@ -155,7 +155,7 @@ async def receive(context: PageContext) -> Response:
 
 def as_list(text: str) -> str:
     """Return one document per line if the text has nothing but documents; else the text."""
-    return "\n".join(documents_apart(text)) or text
+    return "\n".join(separate_documents(text)) or text
 
 
 def columns_of_list(text: str) -> dict[str, Choice]:
@@ -163,7 +163,7 @@ def columns_of_list(text: str) -> dict[str, Choice]:
 
     `90010000100;01/01/1980` has a birth date, `90010001000100<tab>SP` a UF.
     """
-    if documents_apart(text):  # valid or not
+    if separate_documents(text):  # valid or not
         return {"documento": 0}
     found: dict[str, Choice] = {}
     for index, cell in enumerate(map(cell_text, _first_row(text))):
@@ -230,14 +230,14 @@ def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]
     complaints: dict[str, str] = {}
     if len(typed["nome"]) > NAME_CHARACTERS_MAX:
         complaints["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
-    elif holds_cpf(typed["nome"]):
+    elif contains_cpf(typed["nome"]):
         complaints["nome"] = f"O nome {CPF_IN_NAME}"
     if typed["cliente"]:
-        match mark_flaw(typed["cliente"]):
+        match tag_problem(typed["cliente"]):
             case "form":
-                complaints["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {FORM_TOLD}"
+                complaints["cliente"] = f"O cliente deve ter de 1 a 64 caracteres: {TAG_CHARACTERS}"
             case "cpf":
-                complaints["cliente"] = problem_of(MarkWithCpf()).message
+                complaints["cliente"] = problem_of(TagWithCpf()).message
     if not typed["lista"] and context.upload is None:
         complaints["lista"] = "Cole os documentos, ou escolha um arquivo."
     if typed["lista"] and context.upload is not None:
@@ -323,7 +323,9 @@ def _page(
     code: str | None = None,
 ) -> Response:
     complaints = complaints or {}
-    forms = [form for form in FORMS.values() if context.account.certifies or not form.certificate]
+    forms = [
+        form for form in FORMS.values() if context.account.has_certificates or not form.certificate
+    ]
     shown = {name: typed.get(name, "") for name in (*_FIELDS, *_CHOSEN)}
     if shown["operacao"] not in {form.slug for form in forms}:
         shown["operacao"] = forms[0].slug

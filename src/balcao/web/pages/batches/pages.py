@@ -15,7 +15,7 @@ from starlette.responses import Response
 from balcao.batches.desk import BatchInfo
 from balcao.batches.results import ResultForm
 from balcao.core.access import Account
-from balcao.core.batches import ENDED_ROWS, OVER, BatchState
+from balcao.core.batches import ENDED_ROWS, FINISHED_STATES, BatchState
 from balcao.core.calendar import civil_day
 from balcao.core.errors import BatchErased, BatchNotFound
 from balcao.core.writing import instant, whole
@@ -71,7 +71,7 @@ class BatchView:
 
     @property
     def is_over(self) -> bool:
-        return self.batch.state in OVER
+        return self.batch.state in FINISHED_STATES
 
     @property
     def has_rows(self) -> bool:
@@ -79,7 +79,7 @@ class BatchView:
         return self.batch.state not in _UNREAD and self.batch.erased_ms is None
 
     @property
-    def certifies(self) -> bool:
+    def has_certificates(self) -> bool:
         """Whether its rows are certificates, which have receipts."""
         form = BY_PATH.get(self.batch.operation)
         return form is not None and bool(form.certificate)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from balcao.batches.documents import REMEDIES
 from balcao.core.batches import ROW_STATES, RowState
-from balcao.core.box import complaint_of
-from balcao.core.certificates import CertificateGiven
+from balcao.core.certificates import CertificateSummary
 from balcao.core.document_reader import shown
 from balcao.core.ledger import Trace
+from balcao.core.search_box import check_digit_message
 from balcao.core.writing import counted, document, whole
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.web.kit.context import PageContext
@@ -45,7 +45,7 @@ class BatchLine:
     document: str
     word: Word
     origin: str | None
-    certificate: CertificateGiven | None
+    certificate: CertificateSummary | None
     typed: str = ""  # the text of an invalid row without a document
     hint: str = ""  # advice for such a row
 
@@ -118,7 +118,7 @@ class RowReader:
 
 def _hint(code: str | None, typed: str) -> str:
     if code == "documento_invalido":
-        return complaint_of(typed) or ""
+        return check_digit_message(typed) or ""
     return REMEDIES.get(code or "", "")
 
 

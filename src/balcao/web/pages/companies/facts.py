@@ -15,9 +15,9 @@ from balcao.core.access import Caller
 from balcao.core.company import Company, Partner, is_person, masked
 from balcao.core.documents import Cnpj
 from balcao.core.errors import CallerError, InvalidCnpj, SearchUnavailable, SourceError
-from balcao.core.listing import token
 from balcao.core.search import Filters, PartnerFilters
 from balcao.core.search_answers import CompanyFound, PartnerFound
+from balcao.core.search_record import token
 from balcao.core.writing import whole
 from balcao.http.searches import sees_people
 from balcao.web.kit.context import PageContext

@@ -134,7 +134,7 @@ async def ask(context: PageContext) -> Response:
             if not uf:
                 return context.redirect(f"{PATH}/{cnpj.text}")
         form = FORMS.get(slug)
-        if form is not None and form.certificate and not context.account.certifies:
+        if form is not None and form.certificate and not context.account.has_certificates:
             return outside_the_plan(context)
         button = await lookup_button(context, cnpj, f"{slug}.{uf}.{context_id}.{how}.{shown}")
         if button is None:
@@ -309,7 +309,7 @@ def _line(context: PageContext, names: history.Names, register: Register, now: i
         validity(register, now),
         "" if trace is None else names.who(trace.key_id, trace.user_id),
         failure,
-        context.account.certifies or not register.form.certificate,
+        context.account.has_certificates or not register.form.certificate,
     )
 
 
@@ -322,7 +322,7 @@ def _other_ufs(
         operation = context.tools.parts.operations[form.subject]
         shown = {"", ALL} | {each.uf for each in registers if each.form is form}
         ufs = [uf for uf, _ in form.ufs(operation) if uf not in shown]
-        if ufs and (context.account.certifies or not form.certificate):
+        if ufs and (context.account.has_certificates or not form.certificate):
             typed = {**blank(form), "cnpj": cnpj.text, "uf": ufs[0]}
             asked = operation.parse(*request_of(form, operation, typed))
             left.append((form, ufs, operation.greatest_price(asked)))
@@ -335,7 +335,7 @@ def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str,
     addresses = [
         (form.title, address_of(operations[form.subject], cnpj.text, home, base))
         for form in REGISTERS
-        if context.account.certifies or not form.certificate
+        if context.account.has_certificates or not form.certificate
     ]
     return {"addresses": addresses, "snippets": of_request(addresses[0][1])}
 

@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from balcao.core.box import is_named
 from balcao.core.documents import Cnpj
 from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
+from balcao.core.search_box import name_matches
 from balcao.core.words import words_of
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
@@ -58,7 +58,7 @@ async def companies_named(context: PageContext, words: str, shown: int) -> Seque
     wanted = words_of(words)
     found = await _companies(context, _READ_FOR_NAMES, _COMPANIES_MAX)
     hits = [
-        each for each in found if is_named(wanted, f"{each.name or ''} {each.trade_name or ''}")
+        each for each in found if name_matches(wanted, f"{each.name or ''} {each.trade_name or ''}")
     ]
     return hits[:shown]
 

@@ -127,7 +127,7 @@ async def _listed(
     own = context.person.own_only
     wanted = asked.wanted(own)
     if cpf is not None:
-        pepper = context.tools.parts.numbering.pepper
+        pepper = context.tools.parts.receipt_numbers.pepper
         wanted = replace(wanted, document_hash=document_hash(pepper, cpf.text))
     found = await read(context, wanted, SHOWN + 1, asked.before)
     fields = asked.fields()

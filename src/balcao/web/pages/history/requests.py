@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from balcao.accounts.statement import Period
-from balcao.core.access import Account, names_of_keys
+from balcao.core.access import Account, key_names
 from balcao.core.calendar import HOUR_MS, day_starts_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.errors import SourceError
 from balcao.core.extensions import Extended, Extension
-from balcao.core.gist import Gist, gist_of
 from balcao.core.ledger import Trace
+from balcao.core.result_summary import ResultSummary, summary_of
 from balcao.operations.certificates.lookup import by_act_of
 from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.desk.desk import Desk
@@ -100,13 +100,13 @@ def names_of(context: PageContext, account_id: int) -> Names:
 
 def names_in(desk: Desk, account_id: int) -> Names:
     """Return the names of an account, outside a request."""
-    members = {seat.user_id for seat in desk.seats.within(account_id)}
+    members = {membership.user_id for membership in desk.memberships.within(account_id)}
     users: dict[int, str] = {}
     others: dict[int, str] = {}
     for user in (*desk.people.users(None), *desk.people.users(account_id)):
         is_member = user.account_id == account_id or user.user_id in members
         (users if is_member else others)[user.user_id] = user.name
-    return Names(names_of_keys(desk.keys(account_id)), users, others)
+    return Names(key_names(desk.keys(account_id)), users, others)
 
 
 async def read(
@@ -146,30 +146,32 @@ async def with_company_names(context: PageContext, traces: Sequence[Trace]) -> S
     known: dict[str, tuple[Company, int] | None] = {}
     named: list[Trace] = []
     for trace in traces:
-        number, is_named = trace.document, name_of(trace) is not None
-        if not is_named and trace.code is None and trace.of_company:
+        number, name_matches = trace.document, name_of(trace) is not None
+        if not name_matches and trace.code is None and trace.of_company:
             if number not in known:
                 known[number] = None
                 with suppress(SourceError):  # a damaged file: show no names
                     known[number] = await registry.dated_company(Cnpj(number))
                 await asyncio.sleep(0)  # reading blocks this thread: let other tasks run
             if (found := known.get(number)) is not None:
-                named.append(msgspec.structs.replace(trace, gist=_gist(trace, *found)))
+                named.append(
+                    msgspec.structs.replace(trace, result_summary=_result_summary(trace, *found))
+                )
                 continue
         named.append(trace)
     return named
 
 
-def _gist(trace: Trace, company: Company, asked_ms: int) -> Gist:
-    result = None if trace.gist is None else trace.gist.result
+def _result_summary(trace: Trace, company: Company, asked_ms: int) -> ResultSummary:
+    result = None if trace.result_summary is None else trace.result_summary.result
     if trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms:
         result = company.situacao_cadastral
-    return gist_of(company.nome_empresarial, result)
+    return summary_of(company.nome_empresarial, result)
 
 
 def name_of(trace: Trace) -> str | None:
     """Return the company's name, as far as it is recorded."""
-    records = (trace.certificate, trace.gist)
+    records = (trace.certificate, trace.result_summary)
     return next((each.name for each in records if each is not None and each.name), None)
 
 

@@ -16,20 +16,20 @@ from balcao.core.budgets import (
     Budget,
     OwnerKind,
     PeriodKind,
-    checked,
+    default_name,
     percent_used,
-    usual_name,
+    validated,
 )
 from balcao.core.errors import (
+    BudgetBoundToOwner,
     BudgetNotFound,
-    BudgetOfItsOwner,
-    BudgetsCrowded,
     FormDone,
     InvalidInput,
     InvalidParameter,
+    TooManyBudgets,
 )
-from balcao.core.marks import FORM_TOLD, mark_flaw
 from balcao.core.problems import problem_of
+from balcao.core.request_tags import TAG_CHARACTERS, tag_problem
 from balcao.storage.desk.budgets import BudgetNow
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
@@ -144,7 +144,7 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
         await context.desk.budgets.make(new, context.signature(form_id))
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
-    except BudgetsCrowded:
+    except TooManyBudgets:
         return _listed(context, account, base, 422, alert=_CROWDED)
     except InvalidInput as wrong:
         return _listed(context, account, base, 422, **_refusal(wrong))
@@ -167,7 +167,7 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
 
     def edit(before: Budget) -> Budget:
         _refuse_no_ceiling(typed)
-        return checked(msgspec.structs.replace(before, **fields), _paths(context))
+        return validated(msgspec.structs.replace(before, **fields), _paths(context))
 
     try:
         await context.desk.budgets.change(
@@ -179,7 +179,7 @@ async def change(context: PageContext, account: Account, base: str) -> Response:
         )
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
-    except BudgetOfItsOwner:
+    except BudgetBoundToOwner:
         return _one(context, account, base, 422, alert=_ONLY_DAILY_BUDGET)
     except InvalidInput as wrong:
         return _one(context, account, base, 422, **_refusal(wrong))
@@ -194,7 +194,7 @@ async def remove(context: PageContext, account: Account, base: str) -> Response:
     signed = context.signature(context.typed("form_id"))
     try:
         await desk.budgets.end(account.account_id, now.budget.number, signed, context.now_ms())
-    except BudgetOfItsOwner:
+    except BudgetBoundToOwner:
         return _one(context, account, base, 422, alert=_ONLY_DAILY_BUDGET)
     except FormDone:
         return context.redirect(f"{base}/orcamentos", feito="ja")
@@ -209,12 +209,12 @@ def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget
         owner = _client(typed.client)
     _refuse_no_ceiling(typed)
     period: PeriodKind = typed.period  # type: ignore[assignment]
-    return checked(
+    return validated(
         Budget(
             0,
             account.account_id,
             context.tools.new_id(),
-            typed.name or usual_name(kind, owner),
+            typed.name or default_name(kind, owner),
             kind,
             owner,
             period,
@@ -231,9 +231,9 @@ def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget
 def _client(text: str) -> str:
     if not text:
         raise InvalidParameter("cliente: Escolha uma chave ou informe o cliente.")
-    match mark_flaw(text):
+    match tag_problem(text):
         case "form":
-            raise InvalidParameter(f"cliente: Use de 1 a 64 caracteres: {FORM_TOLD}")
+            raise InvalidParameter(f"cliente: Use de 1 a 64 caracteres: {TAG_CHARACTERS}")
         case "cpf":
             raise InvalidParameter("cliente: Não pode ter um CPF. Use um código seu.")
     return text

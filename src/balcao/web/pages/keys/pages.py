@@ -9,10 +9,17 @@ from starlette.responses import Response
 
 from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import read_day
-from balcao.core.access import NETWORKS_MAX, OPEN, Account, Key, KeyDoor, network_text
+from balcao.core.access import (
+    NETWORKS_MAX,
+    UNRESTRICTED,
+    Account,
+    Key,
+    KeyRestrictions,
+    network_text,
+)
 from balcao.core.calendar import day_starts_ms
+from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.errors import FormDone
-from balcao.core.faces import FACE_TITLES
 from balcao.core.people import NAME_CHARACTERS_MAX
 from balcao.core.writing import listed
 from balcao.operations.contract import curl_line
@@ -100,9 +107,11 @@ class KeyRulesForm(TypedForm):
     client_required: Annotated[bool, BeforeValidator(bool)] = Field(alias="cliente_obrigatorio")
     administers: Annotated[bool, BeforeValidator(bool)] = Field(alias="administra")
 
-    def restrictions(self, form: Mapping[str, str]) -> KeyDoor:
+    def restrictions(self, form: Mapping[str, str]) -> KeyRestrictions:
         """Return all restrictions. No box: every operation."""
-        return KeyDoor(self.networks, operations_in(form), self.client_required, self.administers)
+        return KeyRestrictions(
+            self.networks, operations_in(form), self.client_required, self.administers
+        )
 
 
 class NewKeyForm(KeyRulesForm):
@@ -118,7 +127,7 @@ class NewKeyForm(KeyRulesForm):
 
 def rules_of(key: Key) -> Sequence[str]:
     """Return the restrictions of a key in words; empty if it has none."""
-    restrictions = key.door or OPEN
+    restrictions = key.restrictions or UNRESTRICTED
     names = dict(OPERATIONS)
     rules = [f"de {listed(restrictions.networks)}"] if restrictions.networks else []
     if (face := _face_of(key)) is not None:
@@ -134,11 +143,11 @@ def rules_of(key: Key) -> Sequence[str]:
 
 def _face_of(key: Key) -> str | None:
     """Return the compatible API that a key is restricted to, by its title (contract 16.4)."""
-    face = (key.door or OPEN).face
-    return None if face is None else FACE_TITLES.get(face, face)
+    face = (key.restrictions or UNRESTRICTED).compat_api
+    return None if face is None else COMPAT_API_TITLES.get(face, face)
 
 
-def _as_typed(restrictions: KeyDoor) -> Mapping[str, str]:
+def _as_typed(restrictions: KeyRestrictions) -> Mapping[str, str]:
     """Return the form fields that produce these restrictions."""
     return {
         "ips": "\n".join(restrictions.networks),
@@ -184,7 +193,7 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
             expires_ms=typed.expires_ms,
             per_minute=typed.per_minute,
             per_day=typed.per_day,
-            door=typed.restrictions(context.form),
+            restrictions=typed.restrictions(context.form),
             signed=signed,
         )
     except FormDone:
@@ -207,7 +216,7 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
 async def show_rules(context: PageContext, account: Account, base: str) -> Response:
     """Show the form that changes what a key may be used for."""
     key = _key_in(context, account)
-    return _rules(context, account, base, key, typed=_as_typed(key.door or OPEN))
+    return _rules(context, account, base, key, typed=_as_typed(key.restrictions or UNRESTRICTED))
 
 
 async def change_rules(context: PageContext, account: Account, base: str) -> Response:

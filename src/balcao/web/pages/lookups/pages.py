@@ -75,7 +75,7 @@ async def index(context: PageContext) -> Response:
     return context.page(
         "consultas.html",
         forms=FORMS.values(),
-        certifies=context.account.certifies,
+        has_certificates=context.account.has_certificates,
         suspended=context.account.suspended_ms is not None,
         available=context.available,
     )
@@ -264,7 +264,7 @@ def _promised(context: PageContext, asked: Question) -> int | None:
 def _priced(context: PageContext, asked: Question) -> str:
     """Return a keyed hash of the question, which may be about a person, to tie a price to it."""
     parts = context.tools.parts
-    hashed = hashlib.blake2b(key=parts.numbering.pepper, digest_size=8, person=_PRICED)
+    hashed = hashlib.blake2b(key=parts.receipt_numbers.pepper, digest_size=8, person=_PRICED)
     hashed.update(parts.operations[asked.subject].fingerprint(asked).encode())
     return hashed.hexdigest()
 

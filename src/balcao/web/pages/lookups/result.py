@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import OperationNotFound
-from balcao.core.idempotency import Recorded
+from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Trace
 from balcao.core.writing import document, instant, length
 from balcao.http.receipts import ReceiptRoutes
@@ -17,7 +17,7 @@ from balcao.http.write import Pieces
 from balcao.operations import tariff, views
 from balcao.operations.certificates.page import by_act
 from balcao.operations.contract import address_of
-from balcao.operations.views import Beside, ResultTable, ResultView, told
+from balcao.operations.views import RelatedResult, ResultTable, ResultView, without_empty_facts
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import tile_map
@@ -78,13 +78,13 @@ async def show(context: PageContext) -> Response:
             extended=by_act(row.by_act),
             **values,
         )
-    view = told(_view(context, form, recorded, trace))
+    view = without_empty_facts(_view(context, form, recorded, trace))
     return context.page(
         "resultado/resultado.html",
         view=view,
         map=tile_map(view.tiles, _MAP_TITLE) if view.tiles else None,
-        related=view.beside and await _related_result(context, view.beside),
-        related_form=view.beside and BY_SUBJECT[view.beside.subject],
+        related=view.related and await _related_result(context, view.related),
+        related_form=view.related and BY_SUBJECT[view.related.subject],
         **values,
     )
 
@@ -131,7 +131,9 @@ def _form_again(form: LookupForm, trace: Trace, *, of_company: bool) -> str:
 _MAP_TITLE = "Inscrições por unidade da federação"
 
 
-def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Trace) -> ResultView:
+def _view(
+    context: PageContext, form: LookupForm, recorded: RecordedAnswer, trace: Trace
+) -> ResultView:
     operation = context.tools.parts.operations[form.subject]
     now = context.now_ms()
     body = msgspec.json.decode(recorded.body)
@@ -140,7 +142,9 @@ def _view(context: PageContext, form: LookupForm, recorded: Recorded, trace: Tra
     return operation.view(views.RecordedResult(body, trace, now, in_force, acts))
 
 
-async def _related_result(context: PageContext, beside: Beside) -> tuple[Trace, ResultTable] | None:
+async def _related_result(
+    context: PageContext, beside: RelatedResult
+) -> tuple[Trace, ResultTable] | None:
     """Return the latest visible, recorded result of another operation about this company."""
     tools = context.tools
     now = tools.now_ms()

@@ -12,7 +12,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from balcao.core.access import Account
-from balcao.core.people import SeatRole
+from balcao.core.people import MembershipRole
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
@@ -34,13 +34,13 @@ class MembershipForm(TypedForm):
     """An operator, and the role that a membership gives them."""
 
     operator: Annotated[str, Field(alias="operador")]
-    role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
+    role: Annotated[MembershipRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
 
 
 def page_values(context: PageContext, account: Account) -> Mapping[str, object]:
     """Return the values about memberships for the page of an account's users."""
     desk = context.desk
-    held = desk.seats.within(account.account_id)
+    held = desk.memberships.within(account.account_id)
     operators = desk.people.users(None)
     names = {user.user_id: user.name for user in operators}
     return {
@@ -60,7 +60,7 @@ async def give(context: PageContext, account: Account, base: str) -> Response:
     if not isinstance(typed, MembershipForm) or not form_id:
         return context.problem(422, "Lugar não dado", _NO_OPERATOR)
     user_id = int(typed.operator) if filters.is_number(typed.operator) else 0
-    write = context.desk.seats.give(
+    write = context.desk.memberships.give(
         user_id, account.account_id, typed.role, context.signature(form_id), context.now_ms()
     )
     try:
@@ -78,9 +78,9 @@ async def take(context: PageContext, account: Account, base: str) -> Response:
     if not filters.is_number(number) or not form_id:
         return context.problem(422, "Nada foi feito", _NO_OPERATOR)
     person = context.person
-    if person.session.seat is not None and int(number) == person.user.user_id:
+    if person.session.membership is not None and int(number) == person.user.user_id:
         return context.problem(422, "Nada foi feito", _IN_USE)
-    write = context.desk.seats.take(
+    write = context.desk.memberships.take(
         int(number), account.account_id, context.signature(form_id), context.now_ms()
     )
     return context.redirect(_users(base), feito=await done(write, "sem-lugar", "antes"))
@@ -96,7 +96,7 @@ async def change_acting_role(context: PageContext) -> Response:
 
 async def _act_by(context: PageContext, account_id: int | None, to: str) -> Response:
     person = context.person
-    changed = await context.desk.seats.act_in(
+    changed = await context.desk.memberships.act_in(
         person.session.session_id, person.user.user_id, account_id
     )
     return (

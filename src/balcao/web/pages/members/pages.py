@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from balcao.accounts.links import LINK_HOURS, make_link
 from balcao.core.access import Account
-from balcao.core.addresses import invitation
+from balcao.core.addresses import one_time_link
 from balcao.core.errors import EmailTaken, FormDone
-from balcao.core.people import SeatRole, Signature, User, normal_email
+from balcao.core.people import MembershipRole, Signature, User, normal_email
 from balcao.storage.people import NewUser
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
@@ -53,7 +53,7 @@ class MemberForm(TypedForm):
     """The name and the role of an account's user."""
 
     name: Annotated[str, PERSON_NAME] = Field(alias="nome")
-    role: Annotated[SeatRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
+    role: Annotated[MembershipRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
 
 
 class NewMemberForm(MemberForm):
@@ -170,7 +170,7 @@ async def with_link(
         201,
         user=user,
         address=base,
-        link=invitation(tools.settings.address, token),
+        link=one_time_link(tools.settings.address, token),
         hours=LINK_HOURS,
         is_new=is_new,
     )

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month
 from balcao.core.errors import TermsRefused
-from balcao.core.ledger import DoneBefore, Short, available_credits, spent_credits
+from balcao.core.ledger import DoneBefore, InsufficientFunds, available_credits, spent_credits
 from balcao.core.terms import top_up
 from balcao.core.writing import whole
 from balcao.storage.people import Terms
@@ -115,7 +115,7 @@ async def add_credits(context: PageContext, account: Account, base: str) -> Resp
             return context.redirect(base, feito="creditos")
         case DoneBefore():
             return context.redirect(base, feito="ja")
-        case Short(needed_credits=needed, available_credits=available):
+        case InsufficientFunds(needed_credits=needed, available_credits=available):
             text = (
                 f"Não é possível retirar {whole(needed)}: há {whole(available)} disponíveis"
                 " (o saldo, menos o que está retido por consultas em andamento)."

@@ -97,7 +97,7 @@ def _lookup(accounts: Sequence[Account]) -> FirstStep:
     done = any(account.month_credits for account in accounts)
     tests = [one for one in accounts if one.mode == "test" and one.suspended_ms is None]
     # Prefer an account that may try certificates, too.
-    best = next((one for one in tests if one.certifies), tests[0] if tests else None)
+    best = next((one for one in tests if one.has_certificates), tests[0] if tests else None)
     if done:
         return FirstStep(True, "Uma consulta", "já houve")
     if best is None:
@@ -144,7 +144,7 @@ def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
 
 def _lacks(tools: Tools, account: Account) -> Sequence[str]:
     number, desk = account.account_id, tools.desk
-    someone = desk.people.users(number) or desk.seats.within(number) or desk.keys(number)
+    someone = desk.people.users(number) or desk.memberships.within(number) or desk.keys(number)
     pays = account.plan == "pos_pago" or account.balance_credits > 0
     return [*(() if pays else ["créditos"]), *(() if someone else ["uma pessoa ou uma chave"])]
 

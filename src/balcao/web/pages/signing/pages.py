@@ -19,9 +19,8 @@ from balcao.accounts.links import (
     open_ticket,
     token_digest,
 )
-from balcao.core.addresses import counted_as
+from balcao.core.addresses import rate_limit_address
 from balcao.core.errors import EmailTaken, FormDone, RateLimited, StorageFailed
-from balcao.core.marks import CPF_IN_NAME, holds_cpf
 from balcao.core.people import (
     Credentials,
     Signature,
@@ -31,6 +30,7 @@ from balcao.core.people import (
     password_problem,
 )
 from balcao.core.rate_limit import Limit
+from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 from balcao.storage.people import Link, NewUser
 from balcao.web.kit import guard, throttle
 from balcao.web.kit.context import PageContext
@@ -254,7 +254,7 @@ async def _complaint(
 ) -> str | None:
     if first is not None and not is_name(first.name):
         return "Diga o seu nome."
-    if first is not None and holds_cpf(first.name):
+    if first is not None and contains_cpf(first.name):
         return f"O nome {CPF_IN_NAME}"
     if not is_email(email):
         return "O e-mail não parece completo."
@@ -363,8 +363,8 @@ def _address_limits(context: PageContext, limit: Limit) -> Sequence[tuple[Limit,
 def _address(context: PageContext) -> str:
     """Return the browser's address as limits count it; empty: that of an unknown proxy."""
     client = context.request.client
-    address = context.settings.whereabouts.address_of(
+    address = context.settings.proxies.client_address(
         client.host if client is not None else "",
         context.request.headers.getlist("x-forwarded-for"),
     )
-    return counted_as(address)
+    return rate_limit_address(address)

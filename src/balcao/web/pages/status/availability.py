@@ -20,7 +20,7 @@ from balcao.core.availability import (
     SourceCounts,
     Span,
     Standing,
-    Stretch,
+    StatusPeriod,
     bars,
     incidents,
     spans,
@@ -78,8 +78,8 @@ class Strips:
     """The last 24 hours and 90 days of a subject, or of one of its UFs."""
 
     name: str
-    hours: Sequence[Stretch]
-    days: Sequence[Stretch]
+    hours: Sequence[StatusPeriod]
+    days: Sequence[StatusPeriod]
     drawn_hours: Markup
     drawn_days: Markup
 
@@ -242,7 +242,7 @@ def _strips(
     name: str, known: _Known, over: _Spans, troubles: Sequence[Episode], uf: str | None = None
 ) -> Strips:
     """Return the strips of one UF, or of all UFs together if `uf` is None."""
-    of_spans: dict[Span, Sequence[Stretch]] = {}
+    of_spans: dict[Span, Sequence[StatusPeriod]] = {}
     for span, of_span in known.items():
         wanted: dict[int, Sequence[Standing]] = {}
         for starts_ms, places in of_span.items():
@@ -261,7 +261,7 @@ def _by_beginning(rows: Iterable[SourceCounts]) -> Mapping[int, Mapping[Place, S
     }
 
 
-def _drawn(span: Span, stretches: Sequence[Stretch]) -> Markup:
+def _drawn(span: Span, stretches: Sequence[StatusPeriod]) -> Markup:
     return strip(
         [WORDS[one.standing].tone for one in stretches],
         f"Últimas {HOURS} horas" if span == "hour" else f"Últimos {DAYS} dias",
@@ -269,7 +269,7 @@ def _drawn(span: Span, stretches: Sequence[Stretch]) -> Markup:
     )
 
 
-def _described(span: Span, stretches: Sequence[Stretch]) -> str:
+def _described(span: Span, stretches: Sequence[StatusPeriod]) -> str:
     """Describe a strip in words: the number of bars of each kind, and which show failures."""
     parts = []
     for standing, word in _IN_BARS.items():

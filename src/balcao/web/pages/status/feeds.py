@@ -9,7 +9,7 @@ import msgspec
 from markupsafe import Markup
 from starlette.responses import Response
 
-from balcao.core.availability import Stretch
+from balcao.core.availability import StatusPeriod
 from balcao.core.calendar import civil_day, day_starts_ms, from_ms
 from balcao.core.errors import StorageFailed
 from balcao.core.notices import Tone
@@ -149,7 +149,7 @@ def _strips(strips: Strips) -> dict[str, object]:
     return {"horas": _bars(strips.hours, "hora"), "dias": _bars(strips.days, "dia")}
 
 
-def _bars(stretches: Sequence[Stretch], name: str) -> Sequence[dict[str, str]]:
+def _bars(stretches: Sequence[StatusPeriod], name: str) -> Sequence[dict[str, str]]:
     return [
         {
             name: (

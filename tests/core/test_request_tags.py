@@ -4,7 +4,7 @@ import pytest
 
 from balcao.core import extensions, terms
 from balcao.core.extensions import Extension
-from balcao.core.marks import holds_cpf, mark_flaw
+from balcao.core.request_tags import contains_cpf, tag_problem
 
 CPF, PUNCTUATED = "90010000100", "900.100.001-00"
 
@@ -41,7 +41,7 @@ CPF, PUNCTUATED = "90010000100", "900.100.001-00"
     ],
 )
 def test_a_cpf_in_a_text(text: str) -> None:
-    assert holds_cpf(text)
+    assert contains_cpf(text)
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_a_cpf_in_a_text(text: str) -> None:
     ],
 )
 def test_no_cpf_in_a_text(text: str) -> None:
-    assert not holds_cpf(text)
+    assert not contains_cpf(text)
 
 
 def test_marks_names_and_reasons_refuse_it() -> None:
-    assert mark_flaw(f"loja-{CPF}") == "cpf"
-    assert mark_flaw("90.010.001/0001-00") is None
+    assert tag_problem(f"loja-{CPF}") == "cpf"
+    assert tag_problem("90.010.001/0001-00") is None
     assert "CPF" in (terms.name_problem(f"Fulana {PUNCTUATED}") or "")
     assert "CPF" in (terms.reason_problem(f"pedido de {CPF}") or "")
     act = Extension("federal_certificate", None, "2026-01-01", "2026-02-01", None, 90, f"de {CPF}")

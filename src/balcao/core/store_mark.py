@@ -1,8 +1,8 @@
-"""Whether a desk is as new as the store of its receipts (ADR 0074).
+"""Detection of a desk that is older than its receipt store, by a shared mark (ADR 0074).
 
 Desk and store hold the same mark, a random name that changes every minute: the desk commits a new
-one first, then the store gets it. So a desk always knows the mark in its store, unless the desk was
-restored to an older point, or the store is another installation's.
+one first, then writes it to the store. So the desk has the store's mark, unless it was restored to
+an older state, or the store belongs to another installation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,7 @@ from balcao.core.calendar import HOUR_MS
 # `new`: neither has a mark yet. `unmarked`: the store lost its mark, or is another one.
 Standing: TypeAlias = Literal["new", "current", "behind", "foreign", "unmarked"]
 
-# Numbers that people read and file: none is issued twice, however old the desk that was restored.
-# Table and column.
+# Numbers that people read and file must not be reused after a restore. Table and column.
 NUMBERED: Mapping[str, str] = {
     "account": "account_id",
     "api_key": "key_id",
@@ -26,17 +25,16 @@ NUMBERED: Mapping[str, str] = {
     "event": "event_id",
 }
 
-# The store's numbers may be a minute old when a desk is lost: more than are issued in one.
+# The store's numbers may be a minute old when a desk is lost; fewer than this are issued in one.
 NUMBERS_SKIPPED = 1_000
 
-# How long a desk knows a mark after its store got the next one; and how many of them, should a
-# clock have been ahead.
+# How long the desk keeps a replaced mark; and how many, in case a clock was ahead.
 KEPT_MS = HOUR_MS
 KEPT_MAX = 1_000
 
 
 class StoreMark(msgspec.Struct, frozen=True):
-    """The mark in the store: the desk that uses it."""
+    """The mark in the store, which identifies the desk that uses it."""
 
     installation: str
     mark: str
@@ -45,22 +43,22 @@ class StoreMark(msgspec.Struct, frozen=True):
 
 
 class MarkVersion(msgspec.Struct, frozen=True):
-    """A version of the store's mark, for a conditional write. Which one counts is the store's."""
+    """A version of the store's mark, for a conditional write; stores use one of the two."""
 
     e_tag: str | None
     version: str | None
 
 
 class DeskMark(msgspec.Struct, frozen=True):
-    """A mark that the desk has committed."""
+    """A mark committed by the desk."""
 
     mark: str
     installation: str
     at_ms: int
 
 
-def standing_of(in_store: StoreMark | None, in_desk: Sequence[DeskMark]) -> Standing:
-    """Compare the store's mark with the desk's; read the store first, so later marks do no harm."""
+def compare_marks(in_store: StoreMark | None, in_desk: Sequence[DeskMark]) -> Standing:
+    """Compare the store's mark with the desk's. Read the store first: newer desk marks are fine."""
     if in_store is None:
         return "unmarked" if in_desk else "new"
     if any(each.mark == in_store.mark for each in in_desk):
@@ -69,10 +67,10 @@ def standing_of(in_store: StoreMark | None, in_desk: Sequence[DeskMark]) -> Stan
     return "behind" if same else "foreign"
 
 
-def outlived(in_desk: Sequence[DeskMark], in_store: StoreMark) -> Sequence[DeskMark]:
-    """Return the marks that the desk need not know any more. `in_desk`: the oldest first.
+def outdated_marks(in_desk: Sequence[DeskMark], in_store: StoreMark) -> Sequence[DeskMark]:
+    """Return the marks that the desk may delete. `in_desk`: the oldest first.
 
-    Other nodes may have read one of the last hour from the store and compare it only now.
+    Marks of the last hour are kept: another node may have read one from the store just before.
     """
     at = next(at for at, each in enumerate(in_desk) if each.mark == in_store.mark)
     young, least = in_desk[at].at_ms - KEPT_MS, at - KEPT_MAX
@@ -80,12 +78,12 @@ def outlived(in_desk: Sequence[DeskMark], in_store: StoreMark) -> Sequence[DeskM
 
 
 def may_delete(standing: Standing) -> bool:
-    """Whether bytes that the desk does not name are nobody's."""
+    """Return whether bytes in the store without a record in the desk may be deleted."""
     return standing in ("new", "current")
 
 
 def least_numbers(in_store: StoreMark | None, issued: Mapping[str, int]) -> Mapping[str, int]:
-    """The first number of each kind to be issued after a restore. `issued`: the desk's greatest."""
+    """Return the first number of each kind to issue after a restore. `issued`: the desk's last."""
     lost = {} if in_store is None else in_store.numbers
     return {
         table: max(lost.get(table, 0), issued.get(table, 0)) + NUMBERS_SKIPPED + 1

@@ -1,7 +1,7 @@
-"""What somebody means who puts a text into the box of every page's header (ADR 0018).
+"""Interpretation of a text typed into the search box of the page header (ADR 0018).
 
-One text, one meaning: the table in `tests/core/test_box.py` is the whole of it. Nothing here knows
-what an account has; who answers looks for it.
+Each text has one meaning; the table in `tests/core/test_search_box.py` lists all kinds. It depends
+on the text alone, not on the account's data.
 """
 
 import re
@@ -12,21 +12,21 @@ import msgspec
 
 from balcao.core.document_reader import check_digits_of
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.recognition import Kind, Seen, document_of, documents_apart, recognise
+from balcao.core.recognition import Kind, Recognition, document_of, recognise, separate_documents
 from balcao.core.words import indexed_words_of
 
 Meaning: TypeAlias = Literal[
     "nothing",
     "company",  # a CNPJ
     "person",  # a CPF
-    "request",  # the number of one
-    "certificate",  # by its control code
+    "request",  # a request_id
+    "certificate",  # its control code
     "several",  # documents: a batch
-    "wrong",  # a document that is none
+    "wrong",  # an invalid document
     "words",  # a name
 ]
 
-# `BCF6.24B5.98D7.4E50`, as a federal certificate says it, alone or in a sentence; or bare.
+# `BCF6.24B5.98D7.4E50`, as in a federal certificate, alone or in a sentence; or without points.
 _CODE = re.compile(
     r"(?<![0-9A-Z.])([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})\.([0-9A-F]{4})"
     r"(?![0-9A-Z]|\.[0-9A-Z])",
@@ -46,59 +46,59 @@ _SENTENCES: Mapping[Kind, str] = {
     " inteiro.",
 }
 
-# With letters and fewer characters than this it is a name rather than a document.
+# A text with letters and fewer characters than this is a name rather than a document.
 _NAMES_END = 11
 
 
-class Meant(msgspec.Struct, frozen=True):
-    """What it is, and what is needed to go on with it."""
+class Interpretation(msgspec.Struct, frozen=True):
+    """The meaning of a text, with the parts needed to act on it."""
 
     meaning: Meaning
     document: Cnpj | Cpf | None = None  # of a company or a person
-    text: str = ""  # number of a request, control code, words
-    count: int = 0  # documents of several
-    complaint: str = ""  # of what is wrong: which part of it, without repeating a CPF
+    text: str = ""  # request_id, control code or words
+    count: int = 0  # number of documents, if several
+    complaint: str = ""  # the error in a wrong document, without repeating a CPF
 
 
-def meant_by(text: str) -> Meant:
-    """The meaning of a text."""
+def interpret(text: str) -> Interpretation:
+    """Return the meaning of a text."""
     text = " ".join(text.split()) if "\n" not in text.strip() else text.strip()
     if not text:
-        return Meant("nothing")
+        return Interpretation("nothing")
     if (number := _REQUEST.search(text.lower())) is not None:
-        return Meant("request", text=number[0])
+        return Interpretation("request", text=number[0])
     seen = recognise(text)
     bare_code = _BARE_CODE.fullmatch(text.upper())
     if bare_code is not None and text.isdigit() and seen.kind in {"cnpj", "cpf"}:
-        bare_code = None  # a document filled up with zeros
+        bare_code = None  # a document with leading zeros
     if (code := _CODE.search(text.upper()) or bare_code) is not None:
-        return Meant("certificate", text=".".join(code.groups()))
-    if len(listed := documents_apart(text)) > 1:  # also where one of them is too short
-        return Meant("several", text=text, count=len(listed))
+        return Interpretation("certificate", text=".".join(code.groups()))
+    if len(listed := separate_documents(text)) > 1:  # also where one of them is too short
+        return Interpretation("several", text=text, count=len(listed))
     match seen.kind:
         case "cnpj":
-            return Meant("company", document_of(text))
+            return Interpretation("company", document_of(text))
         case "cpf":
-            return Meant("person", document_of(text))
+            return Interpretation("person", document_of(text))
         case "several":
-            return Meant("several", text=text, count=seen.count)
+            return Interpretation("several", text=text, count=seen.count)
         case "length" | "root" if seen.count < _NAMES_END and any(map(str.isalpha, text)):
-            return Meant("words", text=text)  # 3M, B2W
+            return Interpretation("words", text=text)  # 3M, B2W
         case "digits" | "length" | "root" | "cut" | "ambiguous":
-            return Meant("wrong", complaint=_complaint(text, seen))
+            return Interpretation("wrong", complaint=_complaint(text, seen))
         case _:
-            return Meant("words", text=text)
+            return Interpretation("words", text=text)
 
 
-def complaint_of(text: str) -> str | None:
-    """Return the sentence about a text's wrong check digits; None: something else is wrong."""
+def check_digit_message(text: str) -> str | None:
+    """Return the message about a document's wrong check digits; None if they are not the error."""
     seen = recognise(text)
     return _complaint(text, seen) if seen.kind == "digits" else None
 
 
-def flaws_of(listed: str) -> Sequence[tuple[int, str]]:
-    """Of a list of documents, one a line, those that are none: which line, and what is wrong."""
-    seen = [(recognise(part), part) for part in documents_apart(listed)]
+def invalid_lines(listed: str) -> Sequence[tuple[int, str]]:
+    """Return line number and error of each invalid document in a list with one per line."""
+    seen = [(recognise(part), part) for part in separate_documents(listed)]
     return [
         (line, _complaint(part, one))
         for line, (one, part) in enumerate(seen, 1)
@@ -106,8 +106,8 @@ def flaws_of(listed: str) -> Sequence[tuple[int, str]]:
     ]
 
 
-def _complaint(text: str, seen: Seen) -> str:
-    """Which part of a document is wrong. A CNPJ is nobody's secret: its right end is said."""
+def _complaint(text: str, seen: Recognition) -> str:
+    """Return which part of a document is wrong; for a CNPJ, which is public, the right digits."""
     if seen.kind in _SENTENCES:
         return _SENTENCES[seen.kind]
     if seen.kind != "digits":
@@ -140,12 +140,12 @@ def _complaint(text: str, seen: Seen) -> str:
     )
 
 
-def plain_code(text: str | None) -> str:
-    """What counts of a certificate's code: each state writes its own with other signs."""
+def normalized_code(text: str | None) -> str:
+    """Return a certificate's code without its punctuation, which differs by state."""
     return "".join(filter(str.isalnum, text or "")).upper()
 
 
-def is_named(wanted: Sequence[str], name: str) -> bool:
-    """Whether each of these words begins one of the name's (`indexed_words_of`), in any order."""
+def name_matches(wanted: Sequence[str], name: str) -> bool:
+    """Return whether each word is the beginning of a word in the name, in any order."""
     known = indexed_words_of(name)
     return bool(wanted) and all(any(word.startswith(each) for word in known) for each in wanted)

@@ -1,8 +1,8 @@
-"""How soon a password is guessed by a program that tries what people choose.
+"""Estimate of how easily a password is guessed by a program.
 
-The estimate is zxcvbn's: the most used passwords, words, names, keyboard walks, dates and
-repetitions, and every mixture of these with digits (OWASP ASVS 6.2.4). What Brazilians choose
-besides, the service's name, the person's own e-mail and names are added here.
+By zxcvbn: common passwords, words, names, keyboard patterns, dates and repetitions, and mixtures of
+these with digits (OWASP ASVS 6.2.4). Added here: common Brazilian words, the service's name, and
+the person's own e-mail and names.
 """
 
 import re
@@ -11,11 +11,11 @@ from itertools import permutations
 
 from balcao.core.text import unaccented
 
-# What zxcvbn calls very unguessable, also by who has the hashes. Three words that do not belong
-# together take a thousand times as many.
+# zxcvbn's "very unguessable", also for an attacker with the hashes. Three unrelated words need a
+# thousand times as many.
 GUESSES_MIN = 10_000_000_000
 
-# The estimate takes the square of the length, and so looks at both ends alone of what is longer.
+# The estimate is quadratic in the length: of a longer password only both ends are estimated.
 _CHARACTERS_MAX = 40
 _PIECE_CHARACTERS_MIN = 3
 
@@ -45,15 +45,14 @@ _WORDS: Sequence[str] = re.findall(
 )
 
 
-# Two own words and what people put between them count as one word: the estimate takes each piece
-# of a password for another unknown, and a dot, too.
+# Two own words with a separator count as one word; zxcvbn would count each part as unknown.
 _JOINTS = ("", " ", ".", "-", "_")
 _OWN_WORDS_MAX = 16
 _ALWAYS_OWN = ("balcao", "empresa")
 
 
-def is_soon_guessed(password: str, email: str, names: Sequence[str] = ()) -> bool:
-    """Return whether fewer than `GUESSES_MIN` tries would find it.
+def is_easily_guessed(password: str, email: str, names: Sequence[str] = ()) -> bool:
+    """Return whether fewer than `GUESSES_MIN` guesses find the password.
 
     `names`: of the person and of the account.
     """
@@ -64,7 +63,7 @@ def is_soon_guessed(password: str, email: str, names: Sequence[str] = ()) -> boo
 
 
 def _own_words(email: str, names: Sequence[str]) -> Sequence[str]:
-    """Return the e-mail and the names, what they are made of, and every two words of these."""
+    """Return the e-mail and the names, their parts, and pairs of parts."""
     email = email.strip().casefold()
     known = [unaccented(name) for name in names]
     words = [
@@ -85,16 +84,16 @@ def _words_of(text: str) -> Sequence[str]:
 
 
 def _guesses(text: str, own: Sequence[str]) -> float:
-    from zxcvbn import matching, scoring  # noqa: PLC0415 - its lists take 0.3 s, and are seldom used
+    from zxcvbn import matching, scoring  # noqa: PLC0415 - loading takes 0.3 s, and is seldom needed
 
-    # Not by `zxcvbn.zxcvbn`, which leaves the words of one person to all threads.
+    # Not `zxcvbn.zxcvbn`, which stores the user's words in a global.
     words = {**matching.RANKED_DICTIONARIES, "user_inputs": _ranks(own)}
     found = scoring.most_guessable_match_sequence(text, matching.omnimatch(text, words))
     return float(found["guesses"])
 
 
 def _ranks(own: Sequence[str]) -> Mapping[str, int]:
-    """Rank both lists from 1: a person with a long name makes no other word harder to guess."""
+    """Rank both lists from 1, so that many own words make no other word harder to guess."""
     ranks: dict[str, int] = {}
     for words in (own, _WORDS):
         for rank, word in enumerate(words, 1):

@@ -1,4 +1,4 @@
-"""What is drawn for a root, and shared by its company, its partners and its establishments."""
+"""The facts of a root, shared by its company, partners and establishments."""
 
 import msgspec
 
@@ -14,8 +14,8 @@ from balcao.fiction.sandbox import HEAD_OFFICE_ORDERS
 _MOVED = 66
 
 
-class Origin(msgspec.Struct, frozen=True, gc=False):
-    """The facts of a root that others build on. `founded` is a day number (`calendar.py`)."""
+class RootFacts(msgspec.Struct, frozen=True, gc=False):
+    """The basic facts of a root. `founded` is a day number (`calendar.py`)."""
 
     draws: tuple[int, ...]
     nature: Nature
@@ -23,19 +23,19 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     place: Municipality
     founded: int
     status: str  # of the head office
-    ended: int  # day number: when the head office got its status, unless that is active
+    ended: int  # day number of the head office's status, if it is not active
     head_office_order: str
 
 
-def origin_of(root: str) -> Origin:
-    """The facts of a root (8 characters)."""
+def root_facts(root: str) -> RootFacts:
+    """Return the facts of a root (8 characters)."""
     d = draws(root)
     nature = NATURE_CARDS[d[5]]
     founded = FOUNDING_CARDS[d[0] & 4095] + d[1] % 365
     if founded > LAST:
-        # The newest year is not over: its last days become days of its first half.
+        # The newest year is incomplete: later days are moved into its first half.
         founded -= 180
-    return Origin(
+    return RootFacts(
         d,
         nature,
         nature.activity or ACTIVITY_CARDS[d[4] & 4095],

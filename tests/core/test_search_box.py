@@ -2,65 +2,65 @@
 
 import pytest
 
-from balcao.core.box import Meant, flaws_of, is_named, meant_by
 from balcao.core.documents import Cnpj, Cpf
+from balcao.core.search_box import Interpretation, interpret, invalid_lines, name_matches
 from balcao.core.words import words_of
 
 CNPJ, LETTERS, CPF = Cnpj("90010001000100"), Cnpj("12ABC34501DE35"), Cpf("90010000100")
 NUMBER = "01a202e1-a061-7653-8263-9d4b2f084f6b"
 SHORT = "Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há 10."
-CODE = Meant("certificate", text="BCF6.24B5.98D7.4E50")
+CODE = Interpretation("certificate", text="BCF6.24B5.98D7.4E50")
 
 
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
-        ("", Meant("nothing")),
-        (" \n ", Meant("nothing")),
-        ("90010001000100", Meant("company", CNPJ)),
-        (" 90.010.001/0001-00 ", Meant("company", CNPJ)),
-        ("90 010 001 0001 00", Meant("company", CNPJ)),
-        ("12abc34501de35", Meant("company", LETTERS)),
-        ("12.abc.345/01de-35", Meant("company", LETTERS)),
-        ("CNPJ: 12.ABC.345/01DE-35, matriz", Meant("company", LETTERS)),
-        ("90010000100", Meant("person", CPF)),
-        ("900.100.001-00", Meant("person", CPF)),
-        ("João, CPF 900.100.001-00.", Meant("person", CPF)),
-        (NUMBER, Meant("request", text=NUMBER)),
-        (NUMBER.upper(), Meant("request", text=NUMBER)),
-        (f"consulta nº {NUMBER}.", Meant("request", text=NUMBER)),
+        ("", Interpretation("nothing")),
+        (" \n ", Interpretation("nothing")),
+        ("90010001000100", Interpretation("company", CNPJ)),
+        (" 90.010.001/0001-00 ", Interpretation("company", CNPJ)),
+        ("90 010 001 0001 00", Interpretation("company", CNPJ)),
+        ("12abc34501de35", Interpretation("company", LETTERS)),
+        ("12.abc.345/01de-35", Interpretation("company", LETTERS)),
+        ("CNPJ: 12.ABC.345/01DE-35, matriz", Interpretation("company", LETTERS)),
+        ("90010000100", Interpretation("person", CPF)),
+        ("900.100.001-00", Interpretation("person", CPF)),
+        ("João, CPF 900.100.001-00.", Interpretation("person", CPF)),
+        (NUMBER, Interpretation("request", text=NUMBER)),
+        (NUMBER.upper(), Interpretation("request", text=NUMBER)),
+        (f"consulta nº {NUMBER}.", Interpretation("request", text=NUMBER)),
         ("BCF6.24B5.98D7.4E50", CODE),
         ("bcf6.24b5.98d7.4e50", CODE),
         ("BCF624B598D74E50", CODE),
         ("BCF6 24B5 98D7 4E50", CODE),
         ("Código de controle: BCF6.24B5.98D7.4E50.", CODE),
-        ("1234.5678.9012.3456", Meant("certificate", text="1234.5678.9012.3456")),
+        ("1234.5678.9012.3456", Interpretation("certificate", text="1234.5678.9012.3456")),
         (
             "90010001000100 90010002000154",
-            Meant("several", text="90010001000100 90010002000154", count=2),
+            Interpretation("several", text="90010001000100 90010002000154", count=2),
         ),
         (
             "90010001000100\r\n900.100.001-00;01/01/1980",
-            Meant("several", text="90010001000100\r\n900.100.001-00;01/01/1980", count=2),
+            Interpretation("several", text="90010001000100\r\n900.100.001-00;01/01/1980", count=2),
         ),
         (
             "90010001000100 9001000200015",
-            Meant("several", text="90010001000100 9001000200015", count=2),
+            Interpretation("several", text="90010001000100 9001000200015", count=2),
         ),
-        ("900100001 90010000100", Meant("several", text="900100001 90010000100", count=2)),
-        ("90010001000100 SP 1234", Meant("company", CNPJ)),
-        ("padaria do joão", Meant("words", text="padaria do joão")),
-        ("  padaria   2000 ", Meant("words", text="padaria 2000")),
-        ("ana@balcao.test", Meant("words", text="ana@balcao.test")),
-        ("3M", Meant("words", text="3M")),
-        ("b2w", Meant("words", text="b2w")),
-        ("1E5", Meant("words", text="1E5")),  # no spreadsheet cuts so short a number
-        ("900.100.001-0", Meant("wrong", complaint=SHORT)),
-        ("decada facada", Meant("words", text="decada facada")),
+        ("900100001 90010000100", Interpretation("several", text="900100001 90010000100", count=2)),
+        ("90010001000100 SP 1234", Interpretation("company", CNPJ)),
+        ("padaria do joão", Interpretation("words", text="padaria do joão")),
+        ("  padaria   2000 ", Interpretation("words", text="padaria 2000")),
+        ("ana@balcao.test", Interpretation("words", text="ana@balcao.test")),
+        ("3M", Interpretation("words", text="3M")),
+        ("b2w", Interpretation("words", text="b2w")),
+        ("1E5", Interpretation("words", text="1E5")),  # no spreadsheet cuts so short a number
+        ("900.100.001-0", Interpretation("wrong", complaint=SHORT)),
+        ("decada facada", Interpretation("words", text="decada facada")),
     ],
 )
-def test_what_is_meant(text: str, meant: Meant) -> None:
-    assert meant_by(text) == meant
+def test_what_is_meant(text: str, meant: Interpretation) -> None:
+    assert interpret(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_is_meant(text: str, meant: Meant) -> None:
     ],
 )
 def test_what_is_wrong_is_said(text: str, says: tuple[str, ...]) -> None:
-    meant = meant_by(text)
+    meant = interpret(text)
     assert meant.meaning == "wrong"
     for each in says:
         assert each in meant.complaint
@@ -95,18 +95,18 @@ def test_what_is_wrong_is_said(text: str, says: tuple[str, ...]) -> None:
 
 def test_of_a_list_it_is_said_which_line_is_wrong() -> None:
     listed = "90010001000100\n9001000200015\n900.100.001-01\n900.100.001-00"
-    assert flaws_of(listed) == [
+    assert invalid_lines(listed) == [
         (2, "Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há 13."),
         (3, "O último dígito não confere com os outros nove deste CPF. Confira-os todos."),
     ]
-    assert not flaws_of("90010001000100\tSP\n9001000200015\tRJ")
+    assert not invalid_lines("90010001000100\tSP\n9001000200015\tRJ")
 
 
 def test_a_cpf_is_never_repeated() -> None:
     """Nor how it would be right: nine of its digits tell the other two."""
-    complaint = meant_by("900.100.001-09").complaint
+    complaint = interpret("900.100.001-09").complaint
     assert not any(character.isdigit() for character in complaint)
-    assert "900100001" not in repr(meant_by("900.100.001-00"))
+    assert "900100001" not in repr(interpret("900.100.001-00"))
 
 
 @pytest.mark.parametrize(
@@ -121,4 +121,4 @@ def test_a_cpf_is_never_repeated() -> None:
     ],
 )
 def test_names_by_the_beginnings_of_their_words(typed: str, name: str, found: bool) -> None:
-    assert is_named(words_of(typed), name) is found
+    assert name_matches(words_of(typed), name) is found

@@ -6,51 +6,51 @@ Contract 7.6. When a seat is removed, the schema removes it from all sessions at
 from collections.abc import Sequence
 from typing import Any
 
-from balcao.core.people import ROLE_WORDS, Seat, SeatRole, Signature
+from balcao.core.people import ROLE_WORDS, Membership, MembershipRole, Signature
 from balcao.core.questions import Mode
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.engine import Engine
 
 # In queries with `seat AS t`.
-SEAT_COLUMNS = "t.seat_id, t.user_id, t.account_id, t.role, t.given_ms"
-_SEATS = f"SELECT {SEAT_COLUMNS} FROM seat AS t"  # noqa: S608 - columns of ours
+MEMBERSHIP_COLUMNS = "t.seat_id, t.user_id, t.account_id, t.role, t.given_ms"
+_MEMBERSHIPS = f"SELECT {MEMBERSHIP_COLUMNS} FROM seat AS t"  # noqa: S608 - columns of ours
 _PLACES = (
-    f"SELECT {SEAT_COLUMNS}, a.name, a.mode"  # noqa: S608 - columns of ours
+    f"SELECT {MEMBERSHIP_COLUMNS}, a.name, a.mode"  # noqa: S608 - columns of ours
     " FROM seat AS t JOIN account AS a ON a.account_id = t.account_id"
     " WHERE t.user_id = ? ORDER BY t.seat_id"
 )
 
 
-class Seats:
+class Memberships:
     """The seats of a desk. Operators give and remove them; managers of an account remove them."""
 
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.connection
         self._run_in_writer = engine.run_in_writer
 
-    def of(self, user_id: int) -> Sequence[Seat]:
+    def of(self, user_id: int) -> Sequence[Membership]:
         """Return the seats of a user, oldest first."""
         return _found(self._connection, "t.user_id = ?", user_id)
 
-    def places_of(self, user_id: int) -> Sequence[tuple[Seat, str, Mode]]:
+    def places_of(self, user_id: int) -> Sequence[tuple[Membership, str, Mode]]:
         """Return the seats of a user with the name and mode of each account. Runs for each page."""
         rows: Any = self._connection.execute(_PLACES, (user_id,)).fetchall()
-        return [(Seat(*seat), name, mode) for *seat, name, mode in rows]
+        return [(Membership(*membership), name, mode) for *membership, name, mode in rows]
 
-    def within(self, account_id: int) -> Sequence[Seat]:
+    def within(self, account_id: int) -> Sequence[Membership]:
         """Return the seats in an account, oldest first."""
         return _found(self._connection, "t.account_id = ?", account_id)
 
     async def give(
-        self, user_id: int, account_id: int, role: SeatRole, signed: Signature, now_ms: int
-    ) -> Seat:
+        self, user_id: int, account_id: int, role: MembershipRole, signed: Signature, now_ms: int
+    ) -> Membership:
         """Give a user a seat, or change the role of the existing one.
 
         Raises `FormDone`, and `LookupError` if the user is no operator or the account is unknown.
         """
 
-        def work(connection: SqlConnection) -> Seat:
+        def work(connection: SqlConnection) -> Membership:
             with signed_transaction(connection, signed):
                 known = "SELECT 1 FROM person WHERE user_id = ? AND role = 'operator'"
                 account = "SELECT 1 FROM account WHERE account_id = ?"
@@ -92,10 +92,10 @@ class Seats:
 
         def work(connection: SqlConnection) -> None:
             with signed_transaction(connection, signed):
-                seat = _one(connection, user_id, account_id)
-                if seat is None:
+                membership = _one(connection, user_id, account_id)
+                if membership is None:
                     return
-                connection.execute("DELETE FROM seat WHERE seat_id = ?", (seat.seat_id,))
+                connection.execute("DELETE FROM seat WHERE seat_id = ?", (membership.seat_id,))
                 write_audit(
                     connection,
                     signed,
@@ -103,7 +103,7 @@ class Seats:
                     now_ms,
                     account_id=account_id,
                     target=f"usuário {user_id}",
-                    detail=f"papel {ROLE_WORDS[seat.role]}",
+                    detail=f"papel {ROLE_WORDS[membership.role]}",
                 )
 
         await self._run_in_writer(work)
@@ -116,34 +116,34 @@ class Seats:
 
         def work(connection: SqlConnection) -> bool:
             with connection.transaction():
-                seat = None if account_id is None else _one(connection, user_id, account_id)
-                if account_id is not None and seat is None:
+                membership = None if account_id is None else _one(connection, user_id, account_id)
+                if account_id is not None and membership is None:
                     return False
                 changed = connection.execute(
                     "UPDATE web_session SET seat_id = ? WHERE session_id = ? AND user_id = ?"
                     " RETURNING 1",
-                    (None if seat is None else seat.seat_id, session_id, user_id),
+                    (None if membership is None else membership.seat_id, session_id, user_id),
                 ).fetchall()
                 return bool(changed)
 
         return await self._run_in_writer(work)
 
 
-def seat_of(row: Sequence[Any]) -> Seat | None:
+def membership_of(row: Sequence[Any]) -> Membership | None:
     """Return the seat of a row of `SEAT_COLUMNS`; None if they are NULL."""
-    return None if row[0] is None else Seat(*row)
+    return None if row[0] is None else Membership(*row)
 
 
-def _one(connection: SqlConnection, user_id: int, account_id: int) -> Seat | None:
+def _one(connection: SqlConnection, user_id: int, account_id: int) -> Membership | None:
     row: Any = connection.execute(
-        f"{_SEATS} WHERE t.user_id = ? AND t.account_id = ?", (user_id, account_id)
+        f"{_MEMBERSHIPS} WHERE t.user_id = ? AND t.account_id = ?", (user_id, account_id)
     ).fetchone()
-    return None if row is None else Seat(*row)
+    return None if row is None else Membership(*row)
 
 
-def _found(connection: SqlConnection, where: str, value: int) -> Sequence[Seat]:
+def _found(connection: SqlConnection, where: str, value: int) -> Sequence[Membership]:
     rows: Any = connection.execute(
-        f"{_SEATS} WHERE {where} ORDER BY t.seat_id",
+        f"{_MEMBERSHIPS} WHERE {where} ORDER BY t.seat_id",
         (value,),
     ).fetchall()
-    return [Seat(*row) for row in rows]
+    return [Membership(*row) for row in rows]

@@ -1,8 +1,8 @@
-"""What company search knows of one establishment, and the tokens by which it is found.
+"""The record of an establishment in company search, and the tokens by which it is indexed.
 
-Contract 14.1 and 14.2. Every filter by a code is one line of `CODED`: how its values are written
-in a request, and which of them a record has. The index holds the tokens of these lines, a request
-asks for them, and a record is checked by the same line, so the three cannot differ.
+Contract 14.1 and 14.2. Every filter by a code is one entry of `CODED`: how to read its values from
+a request, and the values of a record. Index, query and the check of a record all use this entry, so
+they cannot differ.
 """
 
 import re
@@ -16,23 +16,22 @@ from balcao.core.personal import mask_cpf_in_free_text
 from balcao.core.text import unaccented
 from balcao.core.words import indexed_words_of
 
-# Sole traders, and natural persons who have a CNPJ (`legal` natures 4xxx): contract 14.4.
+# Sole traders, and natural persons with a CNPJ (legal natures 4xxx): contract 14.4.
 SOLE_TRADER = "2135"
 _NATURAL = "4"
 
-# In place of an activity that is not known: of no division and no section, although there is a
-# division 88 (contract 14.1).
+# The code of an unknown activity: it has no division, although there is a division 88 (14.1).
 ACTIVITY_NOT_INFORMED = "8888888"
 
 
-class Listed(msgspec.Struct, frozen=True, gc=False):
-    """One establishment as it can be looked for. Codes are the registry's; days YYYY-MM-DD."""
+class SearchRecord(msgspec.Struct, frozen=True, gc=False):
+    """A searchable establishment. Codes are the registry's; days are YYYY-MM-DD."""
 
     cnpj: str
     name: str  # as published: mask CPFs before showing it
     trade_name: str
     nature: str  # 4 digits
-    size: str  # 01, 03, 05 or nothing
+    size: str  # 01, 03, 05 or empty
     capital: Decimal | None  # reais
     head: bool
     status: str  # 01, 02, 03, 04, 08
@@ -41,38 +40,38 @@ class Listed(msgspec.Struct, frozen=True, gc=False):
     opened: str | None
     activity: str  # 7 digits
     others: tuple[str, ...]
-    cep: str  # 8 digits or nothing
+    cep: str  # 8 digits or empty
     uf: str
-    city: str  # the Receita's own code, 4 digits
+    city: str  # the Receita's code, 4 digits
     area_codes: tuple[str, ...]
-    domain: str  # of the e-mail, small letters
+    domain: str  # of the e-mail, lower case
     simples: bool
     mei: bool
 
     @property
     def person(self) -> bool:
-        """Whether a natural person is behind it (contract 14.4)."""
+        """Whether it is a natural person (contract 14.4)."""
         return is_person(self.nature)
 
 
-class ListedPartner(msgspec.Struct, frozen=True, gc=False):
-    """One partner of a company, and the establishment that stands for it. As published."""
+class PartnerSearchRecord(msgspec.Struct, frozen=True, gc=False):
+    """A partner as published, with an establishment that represents the company."""
 
     cnpj: str
     company: str
     name: str
-    document: str  # a CNPJ, a CPF as `***456789**`, or nothing
+    document: str  # a CNPJ, a CPF as `***456789**`, or empty
     qualification: str  # a code
     entered: str | None
 
 
 def is_person(nature: str) -> bool:
-    """Whether this legal nature is a natural person's (contract 14.4)."""
+    """Return whether this legal nature is a natural person's (contract 14.4)."""
     return nature == SOLE_TRADER or nature.startswith(_NATURAL)
 
 
 def division_of(activity: str) -> str:
-    """Return the division of the CNAE that an activity belongs to; nothing where it has none."""
+    """Return the CNAE division of an activity; empty for an unknown activity."""
     return "" if activity == ACTIVITY_NOT_INFORMED else activity[:2]
 
 
@@ -80,9 +79,9 @@ class CodedFilter(msgspec.Struct, frozen=True):
     """A filter by one of several codes."""
 
     prefix: str  # of its tokens
-    read: Callable[[str], str | None]  # a value as it is sent, or None: it is none
-    of: Callable[[Listed], Sequence[str]]  # what a record has
-    words: str  # what its values are, for people
+    read: Callable[[str], str | None]  # from a request; None: invalid
+    of: Callable[[SearchRecord], Sequence[str]]  # the values of a record
+    words: str  # description of its values, for people
 
 
 def _form(pattern: str) -> Callable[[str], str | None]:
@@ -94,13 +93,13 @@ def _word(words: Mapping[str, str]) -> Callable[[str], str | None]:
     return lambda text: words.get(unaccented(text))
 
 
-def _without(marks: str, pattern: str) -> Callable[[str], str | None]:
-    reads, drop = _form(pattern), str.maketrans("", "", marks)
+def _without(signs: str, pattern: str) -> Callable[[str], str | None]:
+    reads, drop = _form(pattern), str.maketrans("", "", signs)
     return lambda text: reads(text.translate(drop))
 
 
-def _yes(said: bool) -> Sequence[str]:
-    return ("1",) if said else ("0",)
+def _yes(flag: bool) -> Sequence[str]:
+    return ("1",) if flag else ("0",)
 
 
 _STATUSES = {
@@ -151,12 +150,12 @@ CODED: Mapping[str, CodedFilter] = {
     ),
 }  # fmt: skip
 PERSON = "pe"
-MEI_WITHOUT_PERSON = "mj"  # both are common, and hardly anybody is both
+MEI_WITHOUT_PERSON = "mj"  # each is common, and few are both: intersecting them would be slow
 POSTAL = "ce"
 POSTAL_DIGITS = 6  # with all eight, hardly two establishments would share a token
 OPENED, STATUS_CHANGED = "ab", "sd"
-YEAR_MIN = 1850  # of its days: what lies before is a slip of the pen
-YEAR_MAX = 2039  # what lies behind is found too, and takes longer
+YEAR_MIN = 1850  # earlier days are typing errors
+YEAR_MAX = 2039  # later days are found too, but slower
 CAPITAL = "kc"
 CAPITAL_CLASS_MAX = 31
 CAPITAL_CLASSES = [f"{number:02d}" for number in range(CAPITAL_CLASS_MAX + 1)]
@@ -166,7 +165,7 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
 
 def domain_of(email: str) -> str:
-    """Return the part behind the @, in small letters; empty for no domain or one with a CPF."""
+    """Return the part after the @ in lower case; empty if it is no domain or contains a CPF."""
     domain = email.rpartition("@")[2].strip().lower()
     if not _DOMAIN.fullmatch(domain) or mask_cpf_in_free_text(domain) != domain:
         return ""
@@ -174,14 +173,15 @@ def domain_of(email: str) -> str:
 
 
 def token(prefix: str, value: str) -> str:
-    """A code as the index has it. No word of a name begins with its first character."""
+    """Return the index token of a code. It begins with a character that names do not have."""
     return f"_{prefix}{value.lower()}"
 
 
 def capital_class(amount: Decimal) -> int:
-    """A number that never falls as the amount grows: two for each digit of its reais, 0 to 31.
+    """Return the class of an amount, 0 to 31: two classes for each number of digits in reais.
 
-    A range of amounts is so some classes, of which the first and the last are checked.
+    Classes grow with the amount, so a range of amounts is a range of classes; records of the first
+    and the last one are checked.
     """
     if amount < 1:
         return 0
@@ -189,8 +189,8 @@ def capital_class(amount: Decimal) -> int:
     return min(2 * len(reais) - 1 + (reais[0] >= "3"), CAPITAL_CLASS_MAX)
 
 
-def tokens_of(record: Listed) -> str:
-    """All by which it is found, with blanks between."""
+def tokens_of(record: SearchRecord) -> str:
+    """Return all index tokens of a record, separated by blanks."""
     found = {*indexed_words_of(record.name), *indexed_words_of(record.trade_name)}
     for coded in CODED.values():
         found.update([token(coded.prefix, value) for value in coded.of(record) if value])
@@ -209,7 +209,7 @@ def tokens_of(record: Listed) -> str:
 
 
 def partner_tokens(name: str, document: str) -> Sequence[str]:
-    """All by which a partner is found: the name's words, the six digits or the company's root."""
+    """Return the index tokens of a partner: words of the name, six digits of a CPF or a root."""
     found = list(indexed_words_of(name))
     if (known := document_token(document)) is not None:
         found.append(known)
@@ -221,7 +221,7 @@ _COMPANY = re.compile(r"[0-9A-Z]{12}[0-9]{2}", re.ASCII)
 
 
 def document_token(document: str) -> str | None:
-    """Of a partner's document as it is published; None: nobody could look for it."""
+    """Return the token of a partner's published document; None if it cannot be searched."""
     if (six := _SIX_DIGITS.fullmatch(document)) is not None:
         return token(PARTNER_CPF, six[1])
     if _COMPANY.fullmatch(document):
