@@ -175,7 +175,7 @@ class Callers:
         def came() -> list[Answered]:
             return [one for one in self.answered if one.at > instant and not one.replayed]
 
-        until(came, "somebody is answered")
+        until(came, "a caller is answered")
         return min(one.at for one in came()) - instant
 
     def _question(self, kind: Kind) -> tuple[str, str, Strategy]:

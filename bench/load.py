@@ -265,14 +265,14 @@ def flush_ms(folder: Path | None = None, times: int = 300) -> tuple[float, float
     return statistics.median(took), took[int(times * 0.99)]
 
 
-def ratio(side: Side, beside: Side) -> float:
+def ratio(side: Side, reference: Side) -> float:
     """Return the median ratio of their rates, each from one round."""
-    pairs = zip(side.shots, beside.shots, strict=True)
+    pairs = zip(side.shots, reference.shots, strict=True)
     return statistics.median(one.per_second / other.per_second for one, other in pairs)
 
 
-def report(title: str, sides: Sequence[Side], beside: Sequence[Side] = ()) -> dict[str, float]:
-    """Print the medians, and the ratios to those of `beside`; returns the medians by name."""
+def report(title: str, sides: Sequence[Side], reference: Sequence[Side] = ()) -> dict[str, float]:
+    """Print the medians, and the ratios to those of `reference`; returns the medians by name."""
     print(f"\n{title}")
     figures: dict[str, float] = {}
     for side in sides:
@@ -285,7 +285,7 @@ def report(title: str, sides: Sequence[Side], beside: Sequence[Side] = ()) -> di
             for part in side.parts
         )
         compared = "".join(
-            f"  {ratio(side, other):5.2f} of {other.name.partition(',')[0]}" for other in beside
+            f"  {ratio(side, other):5.2f} of {other.name.partition(',')[0]}" for other in reference
         )
         print(
             f"  {side.name:34s} {rate:8.0f}/s{compared}  p50 {p50:7.2f} ms  p99 {p99:7.2f} ms"

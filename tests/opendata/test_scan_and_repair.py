@@ -1,4 +1,4 @@
-"""The fast path and the slow path read the same records, whatever the fields hold."""
+"""The fast path and the slow path read the same records, for any content of fields."""
 
 import re
 from bisect import bisect_right

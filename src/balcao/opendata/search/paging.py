@@ -103,7 +103,7 @@ def _ranked(  # noqa: PLR0917  # as `find`
 ) -> Hits:
     """Return hits by relevance among the first candidates; then the others by CNPJ.
 
-    The candidates are always the same, whatever the time: each page is a part of one order.
+    The candidates do not depend on time: each page is a part of one order.
     """
     scan = _CandidateScan(index, filters, 0, PageEffort(RANKED_MAX, float("inf")), now)
     found = [
