@@ -13,7 +13,7 @@ from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
 from balcao.storage.engine import OnCharged
 
-# The last use of a key is shown to people, for whom a minute is precise enough.
+# The last use of a key is shown to people; a minute is precise enough.
 LAST_USE_EVERY_MS = 60_000
 
 _MINUTE_MS = 60_000

@@ -1,8 +1,8 @@
 """The first start on a data folder: a fictitious month and five accounts of the sandbox.
 
-It may be killed at any instant and run again: every step looks at what is there already, and a
-marker file, written when the keys have been shown, says that all is done. A key that may never
-have been seen is revoked and another one issued.
+It may be killed at any instant and run again: every step checks what exists already, and a marker
+file, written when the keys have been shown, completes it. A key that may never have been seen is
+revoked and replaced.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Retention: periodic removal of expired data, in short steps beside the requests.
+"""Retention: periodic removal of expired data, in short steps, so that requests are not delayed.
 
 The classes, their settings and the reasons: `docs/retention.md`, `docs/adr/0020`.
 """
