@@ -358,7 +358,7 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
             keep_alive = head.keep_alive and not connection.ending
             more = connection.server.date if keep_alive else CLOSE + connection.server.date
             start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
-            # It contains no input but the marks, which were checked.
+            # It contains no input but the tags, which were checked.
             text = on_the_wire(
                 start,
                 reply,
