@@ -1,4 +1,4 @@
-"""Certificates that vouch for themselves, made on the spot."""
+"""Self-signed certificates, created for a test."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from cryptography.x509.oid import NameOID
 def self_signed(
     folder: Path, name: str, *, from_days: float = -1, days: float = 1
 ) -> tuple[Path, Path]:
-    """A certificate for that name, from then to then as seen from now, and its key, in PEM."""
+    """Return a certificate for a name, valid from and for these days, and its key, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)

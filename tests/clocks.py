@@ -1,4 +1,4 @@
-"""Clocks that a test sets: time goes by when it says so, and the system's jumps when it says so."""
+"""Clocks controlled by a test: time passes and jumps only when it is set."""
 
 from balcao.service.clock import Clock, system_now_ms
 
@@ -13,14 +13,14 @@ class Clocks:
         self.steady = 3 * DAY_MS
 
     def go_on(self, ms: int) -> None:
-        """Time goes by."""
+        """Advance both clocks."""
         self.system += ms
         self.steady += ms
 
     def jump(self, ms: int) -> None:
-        """Somebody sets the system's clock."""
+        """Set the system's clock, but not the steady one."""
         self.system += ms
 
     def clock(self) -> Clock:
-        """A process's clock, made from these."""
+        """Return a process's clock that reads these."""
         return Clock(lambda: self.system, lambda: self.steady)

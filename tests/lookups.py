@@ -1,4 +1,4 @@
-"""One request of each operation, for tests of what is promised of all of them alike.
+"""One request of each operation, for tests that apply to all operations.
 
 @every
 def test_it_costs_its_price(world: World, of: Sample) -> None:
@@ -30,7 +30,7 @@ ANY_AGE = "cache_strategy=CACHE_SE_EXISTIR"
 
 
 class Sample(NamedTuple):
-    """A request of one operation, and what the specification says of it."""
+    """A request of one operation, with its price and status by the specification."""
 
     inquiry: Inquiry
     path: str
@@ -40,11 +40,11 @@ class Sample(NamedTuple):
     failed: int = 500  # the status when a source that was asked failed (contract 3)
 
     def asking(self, query: str) -> str:
-        """The same request with further parameters."""
+        """Return the request with further parameters."""
         return f"{self.path}{'&' if '?' in self.path else '?'}{query}"
 
     def keep(self, world: Service, *, days: float = 0) -> None:
-        """Put an entry of this age in place."""
+        """Put an entry of this age into the cache."""
         world.keep(a_record(self.inquiry), days=days)
 
 

@@ -1,6 +1,6 @@
-"""Files of authorities, which are nobody's to copy: kept beside the project, where at hand.
+"""Files of authorities, which must not be copied into the repository, if available.
 
-What they say is also in the tests, in our words; where they are, they judge in addition.
+Their content is also in the tests; if present, they are compared in addition.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ SAMPLE_MONTH = _BESIDE / "data" / "rfb-sample"  # a real one, with real people i
 
 
 def needed(path: Path) -> Path:
-    """The same path; skips the test where it is not at hand."""
+    """Return the path; skip the test if the file is not available."""
     if not path.exists():
-        pytest.skip(f"not at hand: {path.name}")
+        pytest.skip(f"not available: {path.name}")
     return path

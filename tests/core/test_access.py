@@ -1,4 +1,4 @@
-"""API keys: unguessable, told from typing errors without a read, stored as a keyed hash."""
+"""API keys are unguessable, checked for typing errors without a read, and stored as a hash."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a bar says, and what an incident is (contract 17)."""
+"""Bars of the status page, and incidents (contract 17)."""
 
 import random
 from collections.abc import Sequence

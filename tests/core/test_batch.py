@@ -1,4 +1,4 @@
-"""What is decided before anything is written: whole lists, in order, and the rows of them."""
+"""Decisions about lists of changes before they are written: order, refusals, and rows."""
 
 from datetime import datetime
 from itertools import permutations
@@ -113,7 +113,7 @@ def test_a_refused_list_leaves_no_trace(refused: list[Change], why: object) -> N
 def test_the_key_is_judged_before_the_credits_wherever_it_stands(
     asked: Change, key: Change
 ) -> None:
-    """A duplicate is no new lookup: it is never told that credits are short (contract 9.1)."""
+    """A duplicate is no new lookup: it is never refused for its price (contract 9.1)."""
     changes: list[Change] = [asked, key, Touch(7, AT_MS), settle("gone", 1)]
     for in_some_order in permutations(changes):
         assert a_batch().admit(in_some_order) == KeyBound()

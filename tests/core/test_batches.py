@@ -49,7 +49,7 @@ def test_the_arrows_are_those_of_the_drawing() -> None:
     ("before", "to", "by", "may"),
     [
         (RowStatus("pendente"), "em_andamento", "me", True),
-        (RowStatus("pendente"), "concluida", "me", True),  # at hand
+        (RowStatus("pendente"), "concluida", "me", True),  # available
         (RowStatus("pendente"), "falha", "me", True),
         (RowStatus("pendente"), "pendente", "me", False),
         (RowStatus("em_andamento", "me", 2), "concluida", "me", True),

@@ -1,4 +1,4 @@
-"""Budgets as they are decided: whose, in which period, how much, and what is told when."""
+"""Decisions about budgets: owner, period, amount, and events."""
 
 import json
 from datetime import datetime
@@ -116,7 +116,7 @@ def test_operations_are_counted_where_they_have_a_ceiling() -> None:
         (100, 80, False, ["teto.atingido"], 100),
         (100, 0, False, ["teto.aviso", "teto.atingido"], 100),
         (100, 100, True, [], 100),
-        (10, 0, True, ["teto.atingido"], 100),  # what was wanted was more than there was left
+        (10, 0, True, ["teto.atingido"], 100),  # the request needed more than was left
         (90, 100, True, [], 100),
     ],
 )

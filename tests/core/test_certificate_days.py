@@ -64,13 +64,13 @@ def cases(draw: st.DrawFn) -> Case:
 @settings(max_examples=250, deadline=None)
 @given(cases())
 def test_no_expired_one_is_served_and_no_valid_one_refused(case: Case) -> None:
-    """What is planned with an entry is what the oracle's calendar says."""
+    """The decision about an entry agrees with the oracle's calendar."""
     assert seen(case) == expected(case)
     assert seen_of_state(case) == expected_of_state(case)
 
 
 def test_thousands_of_drawn_cases() -> None:
-    """The same, on the cases of `python -m bench.certificate_days`."""
+    """The decisions also agree on the cases of `python -m bench.certificate_days`."""
     assert list(wrong(CASES)) == []
 
 

@@ -1,4 +1,4 @@
-"""What a certificate is, and until when it may be served (contract 4.6, 4.7; "Cache")."""
+"""The verdict of a certificate, and until when it may be served (contract 4.6, 4.7; "Cache")."""
 
 from datetime import date
 from typing import Any
@@ -70,14 +70,14 @@ def state(**fields: Any) -> StateCertificate:
 def test_the_type_is_read_off_the_text(
     kind_text: str | None, title: str | None, kind: str | None
 ) -> None:
-    """By the type text, then by the title; "with effects" is looked for first."""
+    """The type text counts before the title, and "with effects" before the rest."""
     assert certificate_words.kind(kind_text, title) == kind
 
 
 @pytest.mark.parametrize(("kind", "good"), [("CND", True), ("CPEND", True), ("CPD", False)])
 @pytest.mark.parametrize("issued", [True, False])
 def test_good_is_the_type_and_never_the_flag(kind: Any, good: bool, issued: bool) -> None:
-    """The issuance flag says nothing about the type."""
+    """The issuance flag does not affect the type."""
     assert federal(kind=kind, issued=issued).good is good
     assert federal(kind=None, issued=issued).good is False
 

@@ -10,7 +10,7 @@ START = 7 * DAY  # on the steady clock
 
 
 def believed(first: ClockEstimate, *readings: tuple[int, int]) -> ClockEstimate:
-    """What is believed after a clock said so much more than at first, at times after the start."""
+    """Return the estimate after readings with these differences, at these times after the start."""
     belief = first
     for after_ms, apart_ms in readings:
         belief = update(belief, ClockReading(BOOT + apart_ms, 2), START + after_ms)
@@ -18,13 +18,13 @@ def believed(first: ClockEstimate, *readings: tuple[int, int]) -> ClockEstimate:
 
 
 def offset(belief: ClockEstimate) -> int:
-    """By how much the believed time differs from the one at the start."""
+    """Return the difference of the estimate from the one at the start."""
     return belief.offset_ms - BOOT
 
 
 RIGHT = initial_estimate(BOOT, START, None)
 
-# What the clock said when, and what is believed in the end.
+# Readings and their times, and the resulting estimate.
 JUMPS: dict[str, tuple[list[tuple[int, int]], int]] = {
     "nothing happens": ([(SECOND, 0), (2 * SECOND, 0)], 0),
     "a fault of reading": ([(SECOND, 2), (2 * SECOND, -2)], 0),

@@ -1,4 +1,4 @@
-"""CSV that no spreadsheet carries out, whatever sign it parts cells at."""
+"""CSV that no spreadsheet evaluates, with any delimiter."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Where a text names a person by their CPF."""
+"""Finding a CPF in texts."""
 
 import pytest
 

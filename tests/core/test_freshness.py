@@ -40,7 +40,7 @@ YOUNG = {
     365: set(AGES_MS) - {"366 days", "far from the future"},
 }
 
-# What the specification says of each strategy, for an entry that is young enough and for one
+# The specification of each strategy, for an entry that is young enough and for one
 # that is too old: served at once, or a source is asked and the entry may stand in for it.
 SERVE, ASK, ASK_WITH_FALLBACK = "serve", "ask", "ask, fall back"
 TABLE = {

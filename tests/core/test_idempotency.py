@@ -1,4 +1,4 @@
-"""The same request twice is one lookup and one charge (contract 2.9, 6)."""
+"""A repeated request is one lookup and one charge (contract 2.9, 6)."""
 
 import pytest
 

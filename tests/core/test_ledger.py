@@ -1,4 +1,4 @@
-"""A purse says whether credits can be spent now, and nothing is spent that is not there."""
+"""Checks of a balance: only available credits are spent."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is remembered is bounded, and what comes once is told from what comes again."""
+"""A memo is bounded, and a doorkeeper distinguishes repeated keys from single ones."""
 
 import pytest
 

@@ -79,7 +79,7 @@ def test_waits_are_those_of_the_error() -> None:
 def test_nobody_is_sent_away_for_longer_than_five_minutes(
     kind: type[errors.SourceUnavailable],
 ) -> None:
-    """Client libraries sleep for as long as they are told (contract 9.4)."""
+    """Client libraries wait as long as `Retry-After` (contract 9.4)."""
     for true, told in [(1, 1), (299, 299), (300, 300), (301, 300), (3600, 300)]:
         assert problem_of(kind("x", true)).retry_after_seconds == told
     assert problem_of(errors.Overloaded(901)).retry_after_seconds == 300

@@ -1,4 +1,4 @@
-"""The limiter lets through what it promises, and tells the truth about the wait."""
+"""The limiter allows its quota, and its wait is exact."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What saved receipts are called, and what of names is kept."""
+"""File names of receipts, and the part of names in them."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def test_html_likewise_and_by_its_number_where_nobody_remembers() -> None:
         ("EMPRESA ATIVA FICTICIA LTDA", "EMPRESA ATIVA FICTICIA LTDA"),
         ("JOAO DA SILVA 52998224725", "JOAO DA SILVA"),
         ("JOAO DA SILVA 529.982.247-25", "JOAO DA SILVA"),
-        ("JOAO DA SILVA 12345678901", "JOAO DA SILVA"),  # whatever its check digits
+        ("JOAO DA SILVA 12345678901", "JOAO DA SILVA"),  # with any check digits
         ("52998224725", ""),
         ("90.010.001 MARIA DE SOUZA", "90.010.001 MARIA DE SOUZA"),  # the company's own number
         ("LOJA 24 HORAS 2000 LTDA", "LOJA 24 HORAS 2000 LTDA"),

@@ -1,4 +1,4 @@
-"""What a text in a document's field is taken for."""
+"""Classification of texts in a document's field."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A registration that is told twice, and the word that stands for no number."""
+"""Repeated registrations, and texts in place of a number."""
 
 import pytest
 

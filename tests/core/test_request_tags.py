@@ -1,4 +1,4 @@
-"""CPFs in names and marks, which are kept for ever (contract 11.1)."""
+"""CPFs in names and tags, which are stored permanently (contract 11.1)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whom to ask next, and what to say at the end: every row a story."""
+"""The next source to ask, and the conclusion: one case per row."""
 
 import pytest
 

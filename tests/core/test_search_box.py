@@ -1,4 +1,4 @@
-"""What a text in the header's box means."""
+"""The meaning of a text in the header's search box."""
 
 import pytest
 
@@ -103,7 +103,7 @@ def test_of_a_list_it_is_said_which_line_is_wrong() -> None:
 
 
 def test_a_cpf_is_never_repeated() -> None:
-    """Nor how it would be right: nine of its digits tell the other two."""
+    """The right digits are not shown either: they follow from the other nine."""
     complaint = interpret("900.100.001-09").complaint
     assert not any(character.isdigit() for character in complaint)
     assert "900100001" not in repr(interpret("900.100.001-00"))

@@ -100,7 +100,7 @@ def test_one_changed_digit(uf: str, number: str) -> None:
 
 @pytest.mark.parametrize(("uf", "number"), PUBLISHED)
 def test_a_digit_too_many_in_front(uf: str, number: str) -> None:
-    """As a public service told them from June 2026 on."""
+    """Numbers as returned by a public service since June 2026."""
     passed = [each for each in "0123456789" if is_valid(uf, each + bare(number))]
     if uf in ("BA", "PE", "RN", "RO", "TO"):  # they have a longer form, which it may be by chance
         assert len(passed) <= 2

@@ -1,4 +1,4 @@
-"""Federal certificates: the promised rows, and what is drawn for everybody else."""
+"""Federal certificates: the promised rows, and drawn ones."""
 
 import re
 from collections import Counter
@@ -232,7 +232,7 @@ def test_people_are_drawn_too() -> None:
 
 
 def test_written_down() -> None:
-    """For ever, as in `test_determinism.py`."""
+    """The values never change, as in `test_determinism.py`."""
     today = date(2026, 8, 20)
     found = federal_certificate_of("11222333000181", today)
     assert (found.code, found.issued_on) == ("5D18.182B.DE1E.00E1", date(2026, 8, 6))

@@ -1,4 +1,4 @@
-"""Whatever document is asked for: its facts fit each other, and nobody in it is real."""
+"""The facts of any document are consistent, and no person in them is real."""
 
 import math
 import re
@@ -33,7 +33,7 @@ def share(condition: list[bool]) -> float:
 
 
 def digits_in(text: str) -> list[str]:
-    """Whatever could be read as a CPF in a text: 10 or 11 digits, punctuated or not."""
+    """Everything that could be read as a CPF in a text: 10 or 11 digits, punctuated or not."""
     runs = re.findall(r"[0-9][0-9.\- ]*[0-9]", text)
     found = (re.sub(r"[^0-9]", "", run) for run in runs)
     return [digits.rjust(11, "0") for digits in found if len(digits) in (10, 11)]

@@ -1,4 +1,4 @@
-"""The same document has the same fiction on every machine, for ever.
+"""A document has the same fictitious data on every machine, permanently.
 
 The values below are written down, not computed: when one of them changes, everything that was
 generated before disagrees with what is generated now. Change them only on purpose.

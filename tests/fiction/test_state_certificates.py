@@ -1,4 +1,4 @@
-"""Certificates of the states: the promised rows, and what is drawn for everybody else."""
+"""Certificates of the states: the promised rows, and drawn ones."""
 
 from collections import Counter
 from datetime import date, timedelta
@@ -101,7 +101,7 @@ def test_shares_of_the_drawn() -> None:
 
 
 def test_written_down() -> None:
-    """For ever, as in `test_determinism.py`."""
+    """The values never change, as in `test_determinism.py`."""
     found = state_certificate_of("90010001000100", "SP", date(2026, 8, 20))
 
     assert (found.code, found.issued_on) == ("26043328001-56", date(2026, 4, 22))

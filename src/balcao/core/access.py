@@ -114,7 +114,7 @@ class Key:
     key_id: int
     account_id: int
     name: str
-    prefix: str  # the first characters, to tell keys apart by sight
+    prefix: str  # the first characters, for recognising keys
     created_ms: int
     expires_ms: int | None
     revoked_ms: int | None

@@ -178,7 +178,7 @@ def masked(company: AnyCompany) -> AnyCompany:
     return with_masked_texts(company, _FREE_TEXTS, _sources_of_cpfs(company))
 
 
-# Free text besides names, in which sole traders put their CPF, too.
+# Other free text in which sole traders put their CPF.
 _FREE_TEXTS = (
     "tipo_logradouro",
     "logradouro",

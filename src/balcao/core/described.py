@@ -1,4 +1,4 @@
-"""Descriptions of types and fields for the OpenAPI document, written beside the type."""
+"""Descriptions of types and fields for the OpenAPI document, in the source of each type."""
 
 from collections.abc import Callable
 from typing import TypeVar

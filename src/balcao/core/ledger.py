@@ -115,7 +115,7 @@ class Unbind(msgspec.Struct, frozen=True, gc=False):
 
 
 class Trace(msgspec.Struct, frozen=True, gc=False):
-    """The stored details of a request besides its charges, for the page that explains it.
+    """The stored details of a request without its charges, for the page that explains it.
 
     Purged after some months; the ledger stays. Contains no CPF, only its masked form and a keyed
     hash for finding and erasing a person's requests. The trace of a certificate is stored as long

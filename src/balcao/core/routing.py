@@ -7,7 +7,7 @@ Reasons:
   clients record a company that is "not found" as one that does not exist.
 - A copy of the registry that is known to work proves that a company did not exist on the day of its
   data (contract 9.2). Sources with newer data are still asked; if none has the company, the absence
-  stands, whatever else failed.
+  stands, even if other sources failed.
 - A failure is not final while another source may answer.
 - At the end the worst outcome decides. If a source was asked and failed, the result is a failure,
   since waiting may not help; if all were only unavailable, it does.

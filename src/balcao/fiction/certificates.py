@@ -51,7 +51,7 @@ _NEGATIVE_OF_THE_INACTIVE = 26214
 _VALIDITY_DAYS_OF_UFS = {"SP": 180, "RJ": 180, "MG": 90, "SC": 180, "DF": 90, "CE": 60, "TO": 30}
 _VALIDITY_DAYS_OF_MOST = 60
 
-# UFs whose certificates have a number besides the code.
+# UFs whose certificates have a number in addition to the code.
 UFS_WITH_NUMBERS = frozenset({"AC", "BA", "MG", "PR", "RJ", "RS"})
 
 

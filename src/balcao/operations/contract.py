@@ -123,7 +123,7 @@ class Example:
 
 
 class AnswerContext(msgspec.Struct, frozen=True, gc=False):
-    """The context of an answer, besides the question and its outcomes."""
+    """The context of an answer, apart from the question and its outcomes."""
 
     now_ms: int
     account_id: int

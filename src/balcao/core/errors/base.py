@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from balcao.core.notices import Notice, Tone
 
-# Client libraries wait as long as a 503 tells them, and most outages end sooner than predicted. A
+# Client libraries wait as long as a 503 asks, and most outages end sooner than predicted. A
 # longer outage is answered with another 503 (contract 9.4).
 UNAVAILABLE_RETRY_SECONDS_MAX = 300
 

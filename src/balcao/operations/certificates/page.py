@@ -59,7 +59,7 @@ def expired(until: str | None, later: Extended | None, now_ms: int) -> Headline:
 
 
 def by_act(later: Extended | None) -> Sequence[Fact]:
-    """Return the fact with the last day by an act, shown besides the source's own."""
+    """Return the fact with the last day by an act, shown next to the source's own."""
     if later is None:
         return ()
     text = f"{day(later.until)}, por {later.act} (informado por quem opera o serviço)"

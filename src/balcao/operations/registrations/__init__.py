@@ -1,1 +1,1 @@
-"""What the two operations about state registrations share."""
+"""Shared parts of the two operations about state registrations."""

@@ -31,7 +31,7 @@ from balcao.operations.views import RecordedResult, ResultView
 
 @described("RespostaSuframa", "Inscrição na Suframa. Campos sem informação na fonte são omitidos.")
 class ZoneAnswer(ZoneRecord, frozen=True, kw_only=True):
-    """The body of a result: the record's fields beside the envelope's."""
+    """The body of a result: the fields of record and envelope."""
 
     request_id: RequestId
     success: AlwaysTrue
