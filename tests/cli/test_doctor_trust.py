@@ -81,20 +81,20 @@ SERVICE = {
 
 
 @pytest.mark.parametrize("case", SERVICE)
-@pytest.mark.parametrize("ballast", [True, False])
+@pytest.mark.parametrize("has_reserve", [True, False])
 def test_the_status_of_a_running_service(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, case: str, ballast: bool
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, case: str, has_reserve: bool
 ) -> None:
     ready, expected = SERVICE[case]
     replies = {"/livez": {"status": "ok"}, "/readyz": ready}
     monkeypatch.setattr(checks_service, "_get_json", lambda base, path, *seconds: replies[path])
     shell("account create acme --plan pre_pago")
-    if ballast:
+    if has_reserve:
         (shell.path / "ballast").write_bytes(b"x")
     result = found(shell, code=1 if case == "not ready" else 0)
     names = ("relógio do serviço", "serviço", "reserva no disco")
     statuses = {name: result[name][0] for name in names if name in result}
-    assert statuses == expected | {"reserva no disco": "ok" if ballast else "warn"}
+    assert statuses == expected | {"reserva no disco": "ok" if has_reserve else "warn"}
 
 
 def test_periodic_work_that_fails_is_shown(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

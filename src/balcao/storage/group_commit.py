@@ -151,7 +151,7 @@ class Batcher(Generic[RequestT, ResultT]):
     def submit_nowait(self, request: RequestT, on_done: Callback[ResultT]) -> None:
         """Like `submit`, without awaiting: `on_done` is called later, never within this call.
 
-        The request is urgent, whatever `can_wait` says. Exceptions of `on_done` are logged; they do
+        The request is urgent regardless of `can_wait`. Exceptions of `on_done` are logged; they do
         not affect other requests.
         """
         self._urgent_seen = True

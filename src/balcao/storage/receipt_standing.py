@@ -19,7 +19,7 @@ MARK_EVERY_SECONDS = 60.0
 class Renewal:
     """Result of renewing the mark.
 
-    `refused`: the store rejected the new mark although nobody else had written one.
+    `refused`: the store rejected the new mark although no other process had written one.
     """
 
     standing: Standing

@@ -13,7 +13,7 @@ _READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 
 
 def is_truncated(path: Path) -> bool:
-    """Return whether a file is shorter than its SQLite header says, or has no such header.
+    """Return whether a file is shorter than in its SQLite header, or has no such header.
 
     False if there is no file.
     """

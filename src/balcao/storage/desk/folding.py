@@ -1,7 +1,7 @@
 """Folding of charges into the daily totals, some time after they are made (ADR 0050).
 
 Each step is one commit under the lock on the account's row, which charges take too: so a later
-charge knows up to where the totals go, and resets them if it is for an earlier day.
+charge reads up to where the totals go, and resets them if it is for an earlier day.
 """
 
 from collections.abc import Sequence

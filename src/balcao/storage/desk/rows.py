@@ -39,7 +39,7 @@ def caller_of(row: Any) -> Caller:
 def restrictions_of(
     networks: Any, operations: Any, client_required: Any, administers: Any
 ) -> KeyRestrictions | None:
-    """Return a key's restrictions from its columns, in the order of `door_row`."""
+    """Return a key's restrictions from its columns, in the order of `restrictions_row`."""
     if networks is None and operations is None and not client_required and not administers:
         return None
     return KeyRestrictions(
