@@ -166,7 +166,7 @@ def test_while_the_database_is_down_the_service_is_down(
             raise StorageFailed("database away")
 
         monkeypatch.setattr(house.desk, "heartbeat", away)
-        monkeypatch.setattr(house.desk.availability, "seen", away_too)
+        monkeypatch.setattr(house.desk.availability, "read", away_too)
         assert Browser(house).get("/status/historico.json").status == 503
         body = estado(Browser(house))
         assert body["servico"] == "fora_do_ar"
