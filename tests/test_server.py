@@ -194,7 +194,7 @@ def test_settings_reach_the_server(tmp_path: Path) -> None:
 
 def test_several_workers_need_postgresql(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    with pytest.raises(BadSettings, match="Com SQLite um único processo atende"):
+    with pytest.raises(BadSettings, match="Com SQLite, só um processo pode atender"):
         check_workers(Settings(workers=2), SqlitePlace(home))
     check_workers(Settings(workers=1), SqlitePlace(home))
     postgresql = PostgresPlace("postgresql://a/b", home)

@@ -71,8 +71,8 @@ def test_files_are_looked_for_beside_the_toml_that_names_them(
     "typo",
     [
         "s3//balde/prefixo",
-        "s3:/balde/prefixo",
-        "s3:balde/prefixo",
+        "s3:/bucket/prefixo",
+        "s3:bucket/prefixo",
         "S3:/balde",
         "GS//balde",
         "file:/var/recibos",
@@ -80,12 +80,12 @@ def test_files_are_looked_for_beside_the_toml_that_names_them(
         "https:/exemplo.com.br/recibos",
         "s3://",
         "s3;//balde",
-        '"s3://balde"',
-        "'s3://balde/prefixo'",
+        '"s3://bucket"',
+        "'s3://bucket/prefixo'",
     ],
 )
 def test_receipts_do_not_go_into_a_folder_named_like_an_address(typo: str) -> None:
-    with pytest.raises(ValidationError, match="s3://balde/prefixo"):
+    with pytest.raises(ValidationError, match="s3://bucket/prefixo"):
         Settings(receipts=typo)
 
 
@@ -97,10 +97,10 @@ def test_receipts_do_not_go_into_a_folder_named_like_an_address(typo: str) -> No
         ("s3/recibos", "s3/recibos"),
         ("/var/s3:/recibos", "/var/s3:/recibos"),
         ("./s3:recibos", "./s3:recibos"),
-        ("s3://balde", "s3://balde"),
-        ("s3://balde/prefixo", "s3://balde/prefixo"),
+        ("s3://bucket", "s3://bucket"),
+        ("s3://bucket/prefixo", "s3://bucket/prefixo"),
         ("S3://Balde/Prefixo", "s3://Balde/Prefixo"),
-        (" s3://balde ", "s3://balde"),
+        (" s3://bucket ", "s3://bucket"),
         ("file:///var/recibos", "file:///var/recibos"),
         ("memory:///", "memory:///"),
     ],

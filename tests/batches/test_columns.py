@@ -291,8 +291,7 @@ def test_messages_of_invalid_rows_name_the_column_and_no_cell() -> None:
     read = columns.read(TableRow(7, ("Maria", CPF, "31/02/1980")))
     assert isinstance(read, InvalidRow)
     assert read.message == (
-        "Linha 7, coluna C «Nascimento»: a data de nascimento deve ser um dia que existe, como"
-        " 31/12/1980."
+        "Linha 7, coluna C «Nascimento»: informe uma data de nascimento válida, como 31/12/1980."
     )
 
 

@@ -77,7 +77,7 @@ def test_an_unknown_account_suggests_similar_names(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     shell("account create outra --plan pre_pago")
     result = shell("account show acne", code=1)
-    assert result.err.startswith("erro: Não há conta 'acne'. Seria 'acme'? As que existem: ")
+    assert result.err.startswith("erro: Não há conta 'acne'. Seria 'acme'? Contas existentes: ")
     assert result.err.endswith("balcao account list.\n")
     assert "outra" not in result.err
     assert "Seria" not in shell("account show zzz", code=1).err
@@ -166,12 +166,12 @@ def test_a_change_keeps_the_rest(
 @pytest.mark.parametrize(
     ("begin", "options", "expected"),
     [
-        ("pre_pago", "", "diga o que muda"),
+        ("pre_pago", "", "informe o que mudar"),
         ("pre_pago", "--ceiling 5", "só o plano pos_pago"),
         ("pos_pago", "--plan pre_pago --ceiling 5", "só o plano pos_pago"),
-        ("pos_pago", "--ceiling 5 --no-ceiling", "não pode ir junto"),
+        ("pos_pago", "--ceiling 5 --no-ceiling", "não pode ser usado"),
         ("gratuito", "--certificates", "nunca inclui as certidões"),
-        ("pre_pago", "--no-certificates", "sempre inclui as certidões"),
+        ("pre_pago", "--no-certificates", "sempre inclui certidões"),
     ],
 )
 def test_an_invalid_change_is_refused(
@@ -196,7 +196,7 @@ def test_a_debt_prevents_a_prepaid_plan(shell: Shell) -> None:
     shell("account create acme --plan pos_pago")
     shell("credit add acme -5 --reason correção")
     result = shell("account change acme --plan pre_pago", code=1)
-    assert result.err.startswith("erro: O que a conta já gastou ou deve não permite essa mudança")
+    assert result.err.startswith("erro: O gasto ou o saldo da conta não permite essa mudança")
     assert shell("account show acme --json").json["plan"] == "pos_pago"
 
 
@@ -206,6 +206,6 @@ def test_a_suspended_account_is_shown_as_such(shell: Shell) -> None:
     assert "suspensa" in shell("account list").out
     assert re.search(r"Suspensa em: +\d", shell("account show acme").out)
     assert shell("account suspend 1 --json").json["suspended_at"] is not None
-    assert "em atividade" in shell("account resume acme").out
+    assert "reativada" in shell("account resume acme").out
     assert shell("account resume acme --json").json["suspended_at"] is None
     assert "uspensa" not in shell("account list").out + shell("account show acme").out

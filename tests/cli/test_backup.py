@@ -200,7 +200,7 @@ def test_one_at_a_time(filled: Shell) -> None:
     created(filled)
     with (filled.path / "backups" / "backup.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "Outra cópia" in filled("backup create", code=1).err
+        assert "Outro backup" in filled("backup create", code=1).err
 
 
 def test_leftovers_of_a_crash_are_removed(filled: Shell) -> None:
@@ -256,7 +256,7 @@ def test_verifying_a_good_backup_changes_nothing(filled: Shell) -> None:
     path = created(filled)
     before = {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")}
     result = filled(f"backup restore {path} --verify").out
-    assert "A cópia confere" in result
+    assert "O backup confere" in result
     assert "1 conta, 4 lançamentos" in result
     assert "1 conta, 4 lançamentos" in filled("ledger check").out
     assert {one: one.stat().st_mtime_ns for one in filled.path.rglob("*")} == before
@@ -270,7 +270,7 @@ def test_a_flipped_byte(filled: Shell, name: str) -> None:
     content = bytearray(path.read_bytes())
     content[info.offset_data + info.size // 2] ^= 1
     path.write_bytes(content)
-    assert f"{name} não é o que foi guardado" in complaints(filled, path)
+    assert f"{name} não é o original" in complaints(filled, path)
 
 
 def test_a_flipped_byte_of_a_receipt(filled: Shell) -> None:
@@ -278,7 +278,7 @@ def test_a_flipped_byte_of_a_receipt(filled: Shell) -> None:
         created(filled),
         lambda name, content: b"um Recibo" if name.startswith("receipts/") else content,
     )
-    assert "não é o que foi guardado" in complaints(filled, other)
+    assert "não é o original" in complaints(filled, other)
 
 
 def test_a_missing_receipt(filled: Shell) -> None:
@@ -403,7 +403,7 @@ def test_a_desk_with_invalid_text(filled: Shell) -> None:
 @pytest.mark.parametrize("name", ["balances", "entries", "accounts", "receipts"])
 def test_a_changed_sum(filled: Shell, name: str) -> None:
     other = with_manifest(created(filled), sums={name: 5})
-    assert f"{name}: o manifesto diz 5" in complaints(filled, other)
+    assert f"{name}: o manifesto informa 5" in complaints(filled, other)
 
 
 def test_a_ledger_with_wrong_sums(filled: Shell) -> None:
@@ -415,7 +415,7 @@ def test_a_ledger_with_wrong_sums(filled: Shell) -> None:
 def test_no_backup_at_all(filled: Shell, tmp_path: Path) -> None:
     other = tmp_path / "x.tar"
     other.write_bytes(os.urandom(5000))
-    assert "não é uma cópia" in filled(f"backup restore {other} --verify", code=1).err
+    assert "não é um backup" in filled(f"backup restore {other} --verify", code=1).err
     with tarfile.open(other, "w") as tar:
         tar.addfile(tarfile.TarInfo("manifest.json"))
     assert "manifesto" in filled(f"backup restore {other} --verify", code=1).err
@@ -482,16 +482,16 @@ def test_receipts_elsewhere_are_moved_aside(
 def test_receipts_in_a_bucket_are_only_listed(
     filled: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("BALCAO_RECEIPTS", "s3://balde/prefixo")
+    monkeypatch.setenv("BALCAO_RECEIPTS", "s3://bucket/prefixo")
     result = filled("backup create").out
-    assert "balde" in result
+    assert "bucket" in result
     (kept,) = kept_in(filled.path / "backups")
     with tarfile.open(kept.path) as tar:
         listed = tar.extractfile("receipts.txt")
         assert listed is not None
         assert listed.read().decode() == f"{digest_of(RECEIPT)} {len(RECEIPT)}\n"
         assert len(tar.getnames()) == 4
-    assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
+    assert "O backup confere" in filled(f"backup restore {kept.path} --verify").out
 
 
 def test_a_server_is_running(filled: Shell) -> None:
@@ -524,7 +524,7 @@ def test_nothing_starts_on_half_a_restore(filled: Shell, monkeypatch: pytest.Mon
     assert not filled.home.desk.exists()
     for line in ("account list", "serve --port 1", "backup create", "ledger check"):
         assert "backup restore ARQUIVO --replace" in filled(line, code=1).err
-    assert "interrompida no meio" in filled("doctor", code=1).out
+    assert "foi interrompida" in filled("doctor", code=1).out
     assert not filled.home.desk.exists()
     filled(f"backup restore {path} --replace")
     with filled.desk() as desk:
@@ -577,7 +577,7 @@ def test_a_backup_before_a_migration(
     (kept,) = kept_in(filled.path / "backups")
     assert (kept.occasion, read_manifest(kept.path).schema) == ("before-migration", OLD)
     assert "before-migration-" not in filled("account list").err
-    assert "A cópia confere" in filled(f"backup restore {kept.path} --verify").out
+    assert "O backup confere" in filled(f"backup restore {kept.path} --verify").out
     filled(f"backup restore {kept.path} --replace")
     assert backups.schema_of(filled.home.desk) == OLD  # unchanged
 

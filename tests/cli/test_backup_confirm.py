@@ -71,7 +71,7 @@ def test_after_a_restore(installed: Shell) -> None:
     shell = installed
     serve_a_minute(shell)
     assert remarks(shell) == []
-    assert "Não há restauração por confirmar" in shell("backup confirm").out
+    assert "Não há restauração a confirmar" in shell("backup confirm").out
     backup = shell("backup create --json").json["file"]
     shell("account create bruno --plan pre_pago")
     lost = number_of(shell, "bruno")
@@ -83,7 +83,7 @@ def test_after_a_restore(installed: Shell) -> None:
     assert status == "fail"
     assert "backup confirm" in text
 
-    assert "Outro serviço usa agora" in shell("backup confirm", code=1).err
+    assert "Outro serviço está usando" in shell("backup confirm", code=1).err
     age(shell.home.receipts, 600)
     answer = shell("backup confirm", code=1).out
     code = answer.split("backup confirm ")[-1].split()[0]

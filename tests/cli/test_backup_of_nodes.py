@@ -65,7 +65,7 @@ def test_there_and_back(filled: Shell, address: str) -> None:
         connection.execute("INSERT INTO somebody_elses VALUES (1)")
     path = created(filled)
     result = filled(f"backup restore {path} --verify").out
-    assert "A cópia confere: restaurada e somada" in result
+    assert "O backup confere: restaurado e somado" in result
     assert filled("backup list --json").json["backups"][0]["engine"] == "postgresql"
     with closing(PostgresDesk(address)) as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
@@ -176,7 +176,7 @@ def test_wrong_sums(filled: Shell, address: str) -> None:
     content = bytearray(path.read_bytes())
     content[info.offset_data + info.size // 2] ^= 1
     path.write_bytes(content)
-    assert "desk não é o que foi guardado" in complaints(filled, path)
+    assert "desk não é o original" in complaints(filled, path)
     with closing(PostgresDesk(address)) as desk:
         desk.commit_now([a_charge(desk.accounts()[0], "r9", 100)])
     assert "nada foi alterado" in filled(f"backup restore {path} --replace", code=1).err
@@ -189,7 +189,7 @@ def test_a_node_with_another_secret_makes_no_backup_and_can_be_repaired(filled: 
     filled.home.secret.write_bytes(bytes(PEPPER_BYTES))
     assert "outro segredo" in filled("backup create", code=1).err
     restored = filled(f"backup restore {path} --replace --json").json
-    assert "não foram feitas com este secret.key" in complaints(filled, Path(restored["saved"]))
+    assert "não foram criadas com este secret.key" in complaints(filled, Path(restored["saved"]))
     assert "acme" in filled("account list").out
 
 

@@ -66,7 +66,7 @@ def test_a_clients_budget(shell: Shell) -> None:
         ("create acme --client 90010000100 --period day --credits 1", 1, "Um CPF não é aceito"),
         ("create acme --key loja --period year --credits 1", 2, "year"),
         ("change acme 0198 --credits 1", 1, "não tem este orçamento"),
-        ("change acme 0198", 2, "diga o que muda"),
+        ("change acme 0198", 2, "informe o que mudar"),
         ("delete acme 0198", 1, "não tem este orçamento"),
     ],
 )

@@ -100,7 +100,7 @@ def test_all_errors_are_reported_together_without_values(
         "BALCAO_SERPRO: tem partes",
         "BALCAO_CNPJA__CHAVE: não existe",
         "BALCAO_LIMITS_GRATUITO__PER_MINUTE: deve ser 1 ou mais",
-        "BALCAO_RECEIPTS: parece um endereço, e não está escrito como um: escreva s3://balde",
+        "BALCAO_RECEIPTS: parece um endereço mal escrito: use s3://bucket",
     ):
         assert complaint in result.err
 

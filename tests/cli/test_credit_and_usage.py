@@ -55,7 +55,7 @@ def test_an_account_never_goes_below_zero(shell: Shell) -> None:
     shell("credit add acme 10 --reason compra")
     result = shell("credit add acme -11 --reason estorno", code=1)
     assert result.err == (
-        "erro: Na conta acme só há 10 créditos à disposição; não é possível retirar 11.\n"
+        "erro: A conta acme tem 10 créditos disponíveis. Não é possível retirar 11.\n"
     )
     assert shell("account show acme --json").json["balance_credits"] == 10
 
@@ -192,7 +192,7 @@ def test_wrong_sums_are_reported(shell: Shell) -> None:
     found = shell("ledger check --json", code=1).json
     assert found["ok"] is False
     assert len(found["complaints"]) == 1
-    assert "livro de créditos" in shell("doctor", code=1).out
+    assert "livro-razão" in shell("doctor", code=1).out
 
 
 def test_usage_by_client(shell: Shell) -> None:

@@ -68,7 +68,7 @@ def test_a_healthy_folder(shell: Shell) -> None:
         "pasta de dados",
         "segredo das chaves",
         "banco de dados",
-        "livro de créditos",
+        "livro-razão",
         "porta",
         "TLS",
     ):
@@ -81,7 +81,7 @@ def test_a_healthy_folder(shell: Shell) -> None:
     assert heads == ["PROGRAMA", "DADOS", "MESES", "FONTES", "SERVIÇO"]
     counts = [list(found.values()).count(each) for each in ("ok", "warn", "fail")]
     assert len(found) <= sum(counts) + 1
-    assert result.splitlines()[-1].endswith("Comece por: cópia de segurança.")
+    assert result.splitlines()[-1].endswith("Comece por: backup.")
     assert "0 falhas" in result.splitlines()[-1]
 
 
@@ -141,7 +141,9 @@ def test_a_service_is_found_where_it_listens(
         )
     shell.home.serving.write_text("\0" if noted == "nonsense" else base)
     checks = {check["name"]: check["text"] for check in shell("doctor --json").json["checks"]}
-    expected = "9: o Balcão está no ar" if noted == "running" else f"{port} livre em 127.0.0.1"
+    expected = (
+        "9: o Balcão está em funcionamento" if noted == "running" else f"{port} livre em 127.0.0.1"
+    )
     assert checks["porta"] == expected
 
 
@@ -155,7 +157,7 @@ def test_sources_are_shown_with_their_address(
     assert "fonte minha_receita: http://***@127.0.0.1:9/" in result
     assert "abre-te" not in result
     assert "senha" not in result
-    assert result.count("contas de produção não têm quem responda") == 2  # for certificates
+    assert result.count("contas de produção não têm fonte") == 2  # for certificates
 
 
 def test_sources_of_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +183,7 @@ def test_a_source_without_its_keys_is_off(shell: Shell, monkeypatch: pytest.Monk
     result = shell("doctor").out
     assert "fonte cnpja: desligada" in result
     assert "fonte serpro: desligada" in result
-    assert "contas de produção não têm quem responda: importe um mês" in result
+    assert "contas de produção não têm fonte: importe um mês" in result
 
 
 def test_a_month_that_is_not_configured_is_no_source(
@@ -191,7 +193,7 @@ def test_a_month_that_is_not_configured_is_no_source(
     shell("opendata build mes")
     assert "\nok     quem responde cadastro de empresas: snapshot\n" in shell("doctor").out
     monkeypatch.setenv("BALCAO_COMPANY_SOURCES", '["cnpja"]')
-    assert 'não têm quem responda: inclua "snapshot"' in shell("doctor").out
+    assert 'não têm fonte: inclua "snapshot"' in shell("doctor").out
 
 
 def test_the_sources_of_all_subjects(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,8 +204,8 @@ def test_the_sources_of_all_subjects(shell: Shell, monkeypatch: pytest.MonkeyPat
     assert "fonte sefaz: http://127.0.0.1:9/sefaz\n" in result
     assert "fonte infosimples: https://api.infosimples.com\n" in result
     assert "inscrições estaduais: sefaz, depois infosimples; UFs: todas (27)\n" in result
-    assert "aviso  quem responde produtor rural: sefaz; ninguém por MA\n" in result
-    assert "aviso  quem responde Suframa: contas de produção não têm quem responda" in result
+    assert "aviso  quem responde produtor rural: sefaz; nenhuma fonte para MA\n" in result
+    assert "aviso  quem responde Suframa: contas de produção não têm fonte" in result
     assert "abre-te" not in result
 
 
@@ -252,7 +254,7 @@ def test_online_checks_cnpjs_with_letters(shell: Shell, monkeypatch: pytest.Monk
         monkeypatch.setenv("BALCAO_CNPJA__URL", url)
         (refused,) = about_letters(shell).values()
         assert refused.startswith("warn respondeu sobre outro documento; ")
-        assert refused.endswith("ponha accepts_alphanumeric desta fonte em false")
+        assert refused.endswith("defina accepts_alphanumeric desta fonte como false")
 
 
 @pytest.fixture
@@ -309,8 +311,8 @@ def test_an_expired_certificate(shell: Shell, a1: Callable[..., Path]) -> None:
     status, text = about_certificates(shell, code=1)["certificado A1"]
     assert status == "fail"
     assert text.startswith("venceu em ")
-    assert "indique o novo em BALCAO_SEFAZ__CERTIFICATE" in text
-    assert "fonte sefaz: fora de uso: o certificado A1 venceu" in shell("doctor", code=1).out
+    assert "Indique o novo em BALCAO_SEFAZ__CERTIFICATE" in text
+    assert "fonte sefaz: inativa: o certificado A1 venceu" in shell("doctor", code=1).out
 
 
 def test_a_certificate_without_cnpj(shell: Shell, a1: Callable[..., Path]) -> None:
@@ -331,7 +333,7 @@ def test_certificates_that_cannot_be_used(
     def why() -> str:
         status, text = about_certificates(shell, code=1)["certificado A1"]
         assert status == "fail"
-        assert "o serviço não inicia assim" in text
+        assert "O serviço não inicia assim" in text
         return text
 
     path = a1(with_key=False)
@@ -362,18 +364,18 @@ def test_invalid_tls_files(shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_the_age_of_the_newest_backup(fresh: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = fresh
-    assert statuses(shell)["cópia de segurança"] == "ok"  # nothing to copy yet
+    assert statuses(shell)["backup"] == "ok"  # nothing to copy yet
     begin(shell.home)
     shell("account create acme --plan pre_pago")
     shell("key create acme")
-    assert statuses(shell)["cópia de segurança"] == "warn"
+    assert statuses(shell)["backup"] == "warn"
     made = Path(shell("backup create --json").json["file"])
-    assert statuses(shell)["cópia de segurança"] == "ok"
+    assert statuses(shell)["backup"] == "ok"
     assert "(há 0 min)" in shell("doctor").out
     old = datetime.now(UTC) - timedelta(hours=49)
     made.rename(made.with_name(f"balcao-{old:%Y%m%d-%H%M%S}.tar"))
-    assert statuses(shell)["cópia de segurança"] == "warn"
+    assert statuses(shell)["backup"] == "warn"
     assert "(há 2 dias)" in shell("doctor").out
     monkeypatch.setenv("BALCAO_BACKUP_EVERY_HOURS", "0")
-    assert statuses(shell)["cópia de segurança"] == "ok"
-    assert "desligadas" in shell("doctor").out
+    assert statuses(shell)["backup"] == "ok"
+    assert "desativados" in shell("doctor").out

@@ -53,7 +53,7 @@ def test_one_disk_is_reported_once(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     result = found(shell)
     assert "GB livres" in result["disco"][1]
-    assert "disco das cópias" not in result
+    assert "disco dos backups" not in result
     assert "disco dos comprovantes" not in result
 
 
@@ -64,14 +64,14 @@ def test_another_disk_is_reported_separately(
     monkeypatch.setenv("BALCAO_RECEIPTS", str(elsewhere / "comprovantes"))
     result = found(shell)
     assert result["disco dos comprovantes"][0] == "ok"
-    assert "disco das cópias" not in result
+    assert "disco dos backups" not in result
     monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(elsewhere / "copias"))
     result = found(shell)
-    assert result["disco das cópias"][0] == "ok"
+    assert result["disco dos backups"][0] == "ok"
     assert "disco dos comprovantes" not in result, "the same disk again"
 
     full(monkeypatch, elsewhere)
-    status, text = found(shell)["disco das cópias"]
+    status, text = found(shell)["disco dos backups"]
     assert (status, text) == ("warn", f"0,0 GB livres em {elsewhere}: libere espaço")
 
 
@@ -102,11 +102,11 @@ def test_receipts_in_the_usual_folder(shell: Shell) -> None:
     folder = shell.home.receipts
     assert found(shell)["comprovantes"] == (
         "ok",
-        f"{folder} ainda não existe; a próxima partida a cria",
+        f"{folder} ainda não existe. Será criada no próximo início",
     )
     assert not folder.exists()
     folder.mkdir()
-    assert found(shell)["comprovantes"] == ("ok", f"{folder}: grava e lê")
+    assert found(shell)["comprovantes"] == ("ok", f"{folder}: leitura e gravação")
     assert not list(folder.iterdir())
 
 
@@ -116,7 +116,7 @@ def test_receipts_in_an_impossible_folder(shell: Shell, monkeypatch: pytest.Monk
     file.write_text("x")
     monkeypatch.setenv("BALCAO_RECEIPTS", str(file / "comprovantes"))
     status, text = found(shell, code=1)["comprovantes"]
-    assert (status, "nem pode ser criada" in text) == ("fail", True)
+    assert (status, "não pode ser criada" in text) == ("fail", True)
 
 
 def test_receipts_in_a_read_only_folder(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,9 +135,9 @@ def test_receipts_in_a_read_only_folder(shell: Shell, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("variable", "value", "expected"),
     [
-        (None, None, "grava e lê"),
+        (None, None, "leitura e gravação"),
         ("AWS_SECRET_ACCESS_KEY", "abre-te", "recusou as credenciais"),
-        ("BALCAO_RECEIPTS", "s3://nao-existe/recibos", "não existe: crie o balde"),
+        ("BALCAO_RECEIPTS", "s3://nao-existe/recibos", "não existe: crie o bucket"),
         # No server listens there. A random port would differ between test workers.
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "verifique AWS_ENDPOINT_URL"),
     ],

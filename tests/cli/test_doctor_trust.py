@@ -44,7 +44,7 @@ def database(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (600_000, "está adiantado "),
         (-600_000, "está atrasado "),
-        (-600_000, "este nó não se diz pronto"),
+        (-600_000, "este nó não fica pronto"),
         (4_000, "está adiantado "),
     ],
 )
@@ -61,7 +61,7 @@ def test_the_clock_of_the_database(
 
 
 def test_a_clock_behind_the_ledger(shell: Shell) -> None:
-    name = "relógio e livro"
+    name = "relógio e livro-razão"
     shell("account create acme --plan pre_pago")
     with shell.desk() as desk:
         asyncio.run(desk.heartbeat(system_now_ms()))
@@ -214,7 +214,7 @@ def test_an_incomplete_pair_of_credentials(shell: Shell, monkeypatch: pytest.Mon
     monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_KEY", KEY)
     assert found(shell)["credenciais de serpro"] == (
         "warn",
-        "sem BALCAO_SERPRO__CONSUMER_SECRET a fonte fica desligada",
+        "sem BALCAO_SERPRO__CONSUMER_SECRET, a fonte fica desativada",
     )
     monkeypatch.setenv("BALCAO_SERPRO__CONSUMER_SECRET", KEY)
     assert "credenciais de serpro" not in found(shell)

@@ -15,7 +15,7 @@ def test_the_tree_is_printed_for_people(fresh: Shell) -> None:
     assert " ".join(row.split()[4:]) == "400 UF_INVALIDA A UF informada não existe nesta operação."
     (row,) = [row for row in rows if "EmailTaken " in row]
     assert row.split()[2:4] == ["—", "—"]
-    assert row.endswith("Já existe um usuário com esse e-mail. Veja: balcao user list.")
+    assert row.endswith("Esse e-mail já está em uso. Veja: balcao user list.")
     assert not fresh.path.exists(), "nothing is made"
 
 
@@ -44,9 +44,9 @@ def test_cards_are_printed_for_programs(fresh: Shell) -> None:
         "notice": {
             "tone": "warn",
             "title": "Este CNPJ não existe",
-            "text": "A fonte diz que o CNPJ não existe ou foi removido da base da Receita Federal.",
-            "advice": "Confira o número. Uma empresa aberta nos últimos dias pode ainda não"
-            " constar.",
+            "text": "Segundo a fonte, o CNPJ não existe ou foi removido da base da Receita"
+            " Federal.",
+            "advice": "Confira o número. Uma empresa aberta há poucos dias pode ainda não constar.",
         },
         "operator_hint": None,
     }

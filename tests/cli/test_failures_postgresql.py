@@ -16,7 +16,7 @@ AT = 'connection failed: connection to server at "db", port 5432 failed: '
     [
         (AT + 'FATAL:  password authentication failed for user "balcao"', "usuário ou a senha"),
         (AT + "FATAL:  autenticação do tipo senha falhou para usuário", "usuário ou a senha"),
-        (AT + "fe_sendauth: no password supplied", "pede uma senha"),
+        (AT + "fe_sendauth: no password supplied", "exige uma senha"),
         (AT + 'FATAL:  database "x" does not exist', "createdb"),
         (AT + 'FATAL:  banco de dados "x" não existe', "createdb"),
         (AT + 'FATAL:  role "x" does not exist', "usuário não existe"),
@@ -66,7 +66,7 @@ def test_a_missing_database(shell: Shell, monkeypatch: pytest.MonkeyPatch, addre
 def test_an_unknown_address_of_receipts() -> None:
     """The message does not blame the database or the disk."""
     with pytest.raises(StorageFailed) as caught:
-        open_blobs("s4://balde/prefixo")
+        open_blobs("s4://bucket/prefixo")
     sentence = explain(caught.value)
     assert sentence is not None
     assert "BALCAO_RECEIPTS" in sentence

@@ -14,7 +14,7 @@ def test_failed_jobs_are_listed_and_retried(shell: Shell) -> None:
         return found["status"], found["text"]
 
     shell("account create acme --plan pre_pago")
-    assert doctor() == ("ok", "nenhuma à espera")
+    assert doctor() == ("ok", "nenhuma na fila")
     now = system_now_ms()
     with shell.desk() as desk:
         desk.commit_now([Enqueue("it", "a", now), Enqueue("it", "b", now)])
@@ -26,11 +26,11 @@ def test_failed_jobs_are_listed_and_retried(shell: Shell) -> None:
         asyncio.run(fail())
     status, text = doctor()
     assert status == "warn"
-    assert text.startswith("it: 1 sem êxito; it: 1 à espera; ")
+    assert text.startswith("it: 1 com falha; it: 1 na fila; ")
     assert "job retry" in text
     assert shell("job list --json").json[0] == {
         "kind": "it", "state": "failed", "count": 1, "error": "OSError",
     }  # fmt: skip
     assert "OSError" in shell("job list").out
     assert shell("job retry").out == "Recomeçadas: 1.\n"
-    assert doctor() == ("ok", "it: 2 à espera")
+    assert doctor() == ("ok", "it: 2 na fila")

@@ -168,7 +168,7 @@ def test_rules_are_changed_one_by_one(shell: Shell) -> None:
     [
         ("--ip 10.0.0.7/8", "não é um endereço nem uma rede"),
         ("--ip casa", "não é um endereço nem uma rede"),
-        ("--operation nada", "São estas: "),
+        ("--operation nada", "Operações: "),
         ("--ip 10.0.0.1 --any-ip", "não se usa com --any-ip"),
         ("--operation suframa --any-operation", "não se usa com --any-operation"),
     ],

@@ -85,7 +85,7 @@ def test_json_and_kinds_of_errors(house: Service, shell: Shell) -> None:
     assert not missing.out
     shell(f"lookup suframa {SUFRAMA} --account ninguem --yes", code=1)
     result = shell(f"lookup suframa {SUFRAMA} uf=SP --account ana --yes", code=2).err
-    assert "não é um parâmetro desta consulta. São estes: cache" in result
+    assert "não é um parâmetro desta consulta. Parâmetros: cache" in result
     for swapped in ("lookup 90010000100 suframa", f"lookup suframa {SUFRAMA} 90010000100"):
         assert "90010000100" not in shell(f"{swapped} --account ana --yes", code=2).err
     assert "--yes" in shell(f"lookup suframa {SUFRAMA} --account ana", code=2).err

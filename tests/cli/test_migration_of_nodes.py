@@ -76,11 +76,11 @@ def test_a_backup_precedes_the_migration(
     result = filled("account list")
     (copy,) = kept(filled)
     assert (copy.occasion, read_manifest(copy.path).schema) == ("before-migration", OLD)
-    assert f"da versão {OLD} do esquema à {OLD + 1}. Cópia de antes: {copy.path}" in result.err
+    assert f"da versão {OLD} do esquema à {OLD + 1}. Backup anterior: {copy.path}" in result.err
     assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD + 1, 1)
     assert "acme" in result.out
-    assert "Cópia de antes" not in filled("account list").err
-    assert "A cópia confere" in filled(f"backup restore {copy.path} --verify").out
+    assert "Backup anterior" not in filled("account list").err
+    assert "O backup confere" in filled(f"backup restore {copy.path} --verify").out
 
 
 def test_an_empty_database_has_nothing_to_save(shell: Shell, newer: Callable[..., None]) -> None:
@@ -110,7 +110,7 @@ def test_no_migration_without_its_backup(
     assert query(address, NOW_THERE) == OLD, "that is a copy of something else"
 
     monkeypatch.setenv("BALCAO_OWN_BACKUP_OF_SCHEMA", str(OLD))
-    assert "a que você diz ter" in filled("account list").err
+    assert "o que você informou ter" in filled("account list").err
     assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD + 1, 1)
     assert not kept(filled)
 
@@ -142,7 +142,7 @@ def test_nodes_that_start_together_make_one_backup(
     made = [copy for home in homes for copy in kept_in(home / "backups")]
     assert [copy.occasion for copy in made] == ["before-migration"]
     assert query(address, NOW_THERE) == OLD + 1
-    assert capsys.readouterr().err.count("Cópia de antes") == 1
+    assert capsys.readouterr().err.count("Backup anterior") == 1
 
 
 def test_the_second_node_waits_for_the_first(address: str, newer: Callable[..., None]) -> None:

@@ -50,7 +50,7 @@ def test_stored_months_are_listed_and_rolled_back(shell: Shell, tmp_path: Path) 
     assert listed[0]["rows"]["Estabelecimentos"] == 300
     result = shell("opendata list").out
     assert "em uso" in result
-    assert "volta com rollback" in result
+    assert "disponível para rollback" in result
     assert shell("opendata rollback --json").json["extraction_date"] == "2026-07-11"
     assert shell("opendata status --json").json["live"]["extraction_date"] == "2026-07-11"
     assert "descartado" in shell("opendata list").out
@@ -159,8 +159,9 @@ def test_a_killed_import_is_not_shown_as_running(shell: Shell) -> None:
     leave_progress(shell.home.opendata("test"))
     result = shell("opendata status").out
     assert (
-        "Importação interrompida: o mês de 08/08/2026 (de teste), até 30/09/2026 12:00:04:"
-        " Lendo estabelecimentos, 42%, 12.345 linhas. Continua de onde parou com o mesmo comando."
+        "Importação interrompida: o mês de 08/08/2026 (de teste), até 30/09/2026 12:00:04: Lendo"
+        " estabelecimentos, 42%, 12.345 linhas. Execute o mesmo comando para continuar de onde"
+        " parou."
     ) in result
     found = shell("opendata status --json").json
     assert found["imports"]["test"]["state"] == "stopped"
@@ -177,7 +178,7 @@ def test_the_last_failure_is_shown_until_an_import_succeeds(
         shell("opendata build mes", code=1)
     result = shell("opendata status").out
     assert "A última importação falhou em " in result
-    assert "a pasta dos dados abertos precisa de uns " in result
+    assert "a pasta dos dados abertos precisa de cerca de " in result
     failed = shell("opendata status --json").json["imports"]["live"]
     assert failed["state"] == "failed"
     assert "/" not in failed["message"]

@@ -51,7 +51,7 @@ def finding(shell: Shell) -> tuple[str, str] | None:
 def test_a_month_is_fetched(shell: Shell, share: Share) -> None:
     assert finding(shell) is None
     result = shell("opendata fetch")
-    assert result.out == "O mês 2026-08 foi baixado, conferido e posto em uso.\n"
+    assert result.out == "O mês 2026-08 foi baixado, verificado e colocado em uso.\n"
     found = shell("opendata status --json").json
     assert found["live"]["extraction_date"] == "2026-08-08"
     assert found["fetch"]["standing"] == "trocado"
@@ -66,7 +66,7 @@ def test_a_month_is_fetched(shell: Shell, share: Share) -> None:
 def test_an_incomplete_month(shell: Shell, share: Share) -> None:
     del share.months[MONTH]["Paises.zip"]
     result = shell("opendata fetch")
-    assert "Espera que o mês 2026-08 esteja completo: há 36 dos 37 arquivos" in result.out
+    assert "Aguardando o mês 2026-08 ficar completo: há 36 dos 37 arquivos" in result.out
     state = shell("opendata fetch --json").json
     assert (state["standing"], state["running"]) == ("incompleto", False)
     assert state["again_at"] > state["updated_at"]
@@ -78,7 +78,7 @@ def test_failures_are_reported(shell: Shell, share: Share) -> None:
     result = shell("opendata fetch", code=1)
     assert result.err.startswith("erro: Dados abertos: 127.0.0.1 respondeu 40")
     assert (finding(shell) or ("", ""))[0] == "warn"
-    assert "Nenhum mês pôde ser procurado" in shell("opendata status").out
+    assert "Não foi possível procurar um mês" in shell("opendata status").out
 
 
 def test_usage(shell: Shell, share: Share, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_untranslated_messages_are_unchanged() -> None:
         (errors.FormDone(), "já foi feito"),
         (errors.TermsRefused(), "Nada foi alterado"),
         (errors.LastOperator(), "Crie outro antes"),
-        (errors.StorageFailed("IOError"), "não pôde ser gravado"),
+        (errors.StorageFailed("IOError"), "Não foi possível gravar"),
         (opendata.BuildRunning("x"), "Outra importação"),
         (opendata.BadInput("no zip"), "no zip"),
         (opendata.VerificationFailed(["a", "b"]), "a; b"),

@@ -15,7 +15,7 @@ from tests.cli.shell import Shell, begin
 from tests.cli.test_backup import complaints
 from tests.storage.world import NOW
 
-REMEDY = "o arquivo secret.key com que foram feitas"
+REMEDY = "o secret.key desta pasta de dados"
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_no_backup_contains_another_secret(mistaken: Shell, wrong: bytes) -> Non
 def test_a_backup_with_another_secret_is_detected(mistaken: Shell) -> None:
     """Such backups exist: a restore saves the replaced data unchecked."""
     mixed = make(Settings(home=mistaken.path), system_now_ms, occasion="before-restore").path
-    assert "não foram feitas com este secret.key" in complaints(mistaken, mixed)
+    assert "não foram criadas com este secret.key" in complaints(mistaken, mixed)
     assert "nada foi alterado" in mistaken(f"backup restore {mixed} --replace", code=1).err
 
 

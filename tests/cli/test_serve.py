@@ -152,7 +152,7 @@ def test_a_certificate_that_cannot_be_used_stops_the_start(
     result = fresh("serve", code=1)
     assert result.err.startswith("erro: O certificado das SEFAZ não pode ser usado: ")
     assert "senha recusada" in result.err
-    assert "remova-as" in result.err
+    assert "remova as três" in result.err
     assert "outra-senha" not in result.err
     assert "Traceback" not in result.err
     assert not fresh.path.exists()
@@ -169,7 +169,7 @@ def test_an_expired_certificate_is_a_warning_at_the_start(
         server.wait_until_it_answers()
         assert server.terminate() == 0
     assert server.err.count("sefaz.certificate_expired") == 1
-    assert "indique o novo em BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço" in server.err
+    assert "Indique o novo em BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço" in server.err
     assert PASSWORD not in server.err + server.out
     assert "Traceback" not in server.err
 
@@ -183,7 +183,7 @@ def test_the_simulator_alone(tmp_path: Path) -> None:
 
 def test_sqlite_has_one_process(shell: Shell) -> None:
     result = shell("serve --workers 2", code=1)
-    assert "Com SQLite um único processo atende" in result.err
+    assert "Com SQLite, só um processo pode atender" in result.err
     assert "storage move" in result.err
 
 

@@ -83,7 +83,7 @@ def test_disabled_sources_are_shown_with_their_switch(fresh: Shell) -> None:
         "nada importado",
     ):
         assert variable in result.out
-    assert result.out.count("aviso: ") == result.out.count("ninguém responde; ligue") == 6
+    assert result.out.count("aviso: ") == result.out.count("nenhuma fonte ativa; ative") == 6
     assert not fresh.path.exists()
 
 
@@ -115,7 +115,7 @@ def test_an_unserved_uf_is_a_warning(shell: Shell, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("BALCAO_SEFAZ__URL", "http://127.0.0.1:9/sefaz")
     monkeypatch.setenv("BALCAO_RURAL_PRODUCER_UFS", '["SP"]')
     result = shell("source list")
-    assert "aviso: inscrições estaduais: ninguém responde por MA\n" in result.out
+    assert "aviso: inscrições estaduais: nenhuma fonte para MA\n" in result.out
     assert "aviso: produtor rural" not in result.out
     found = shell("source list --json").json
     assert found["state_registration"]["unserved_ufs"] == ["MA"]
@@ -160,7 +160,7 @@ def test_sources_of_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) 
     assert re.search(r"serpro_cnd +sim +http://\*{3}@\S+ +não +não +sim +sim", federal)
     assert "aviso: certidão federal: infosimples vem sem comprovantes" in federal
     assert re.search(r"infosimples +sim +https://\S+ +RJ, SP +não +não", state)
-    assert "aviso: certidões estaduais: ninguém responde por AC, AL" in state
+    assert "aviso: certidões estaduais: nenhuma fonte para AC, AL" in state
 
     monkeypatch.setenv("BALCAO_INFOSIMPLES__RECEIPT_ORIGINS", '["https://armazem.example"]')
     found = shell("source list --json").json
@@ -256,12 +256,15 @@ def test_only_the_selected_sources(shell: Shell, all_sources: Mapping[str, str])
     ("line", "expected"),
     [
         ("--source serpro", "serpro: ligue com BALCAO_SERPRO__CONSUMER_KEY e"),
-        ("--subject suframa", "Nenhuma fonte ligada responde por isso. Quem responde o quê: "),
+        (
+            "--subject suframa",
+            "Nenhuma fonte ativa atende a essa consulta. Fontes de cada consulta: ",
+        ),
     ],
 )
 def test_no_source_to_probe(shell: Shell, line: str, expected: str) -> None:
     assert expected in shell(f"source check {line}", code=1).err
-    assert "Nenhuma fonte ligada. As que existem: " in shell("source check").out
+    assert "Nenhuma fonte ativa. Fontes existentes: " in shell("source check").out
 
 
 @pytest.mark.parametrize("line", ["--source foo", "--subject foo", "--uf foo"])

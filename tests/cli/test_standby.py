@@ -28,5 +28,5 @@ def test_commands_fail_in_time_with_the_reason(shell: Shell, server: postgres.Se
         checks = {check["name"]: check for check in shell("doctor --json", code=1).json["checks"]}
         assert checks["réplicas"]["status"] == "fail"
         assert "espera" in checks["réplicas"]["text"]
-        assert checks["livro de créditos"]["status"] == "ok"
+        assert checks["livro-razão"]["status"] == "ok"
     assert shell("account show acme --json").json["balance_credits"] == 0

@@ -98,13 +98,13 @@ def test_a_cpf_as_an_argument_is_refused_and_not_repeated(kept: Shell) -> None:
 def test_an_invalid_cpf_is_refused_and_not_repeated(kept: Shell) -> None:
     result = run_with_cpf("subject find", "90010000101\n", code=1)
     assert "90010000101" not in result.err
-    assert "não é um CPF válido" in result.err
+    assert "CPF inválido" in result.err
 
 
 def test_older_backups_are_listed_with_their_last_day(kept: Shell, tmp_path: Path) -> None:
     kept("backup create")
     result = run_with_cpf("subject erase --yes").out
-    assert "Cópias de segurança de antes de agora: 1; a última delas sai até" in result
+    assert "Backups anteriores: 1; o último é apagado até" in result
     assert "subject erase" in result
 
 
@@ -123,7 +123,7 @@ def test_older_copies_are_listed(
         str(damaged),
     ]
     result = run_with_cpf("subject erase --yes").out
-    assert all(f"até que você os apague: {path}" in result for path in (aside, damaged))
+    assert all(f"até você apagar: {path}" in result for path in (aside, damaged))
     damaged.unlink()
 
     address = postgres.server().new_database()

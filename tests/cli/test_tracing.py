@@ -134,7 +134,7 @@ def test_without_the_extra_the_installation_is_explained(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     result = fresh("serve", code=1)
-    assert result.err.startswith("erro: BALCAO_OTEL está ligada, mas o OpenTelemetry não está")
+    assert result.err.startswith("erro: BALCAO_OTEL está ativada, mas o OpenTelemetry não está")
     assert "make install-otel" in result.err
     assert "requirements-otel.lock" in result.err
     assert not fresh.path.exists()

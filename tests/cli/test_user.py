@@ -124,8 +124,8 @@ def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:
     [
         ("user create ana --name Ana --operator", "não é um endereço de e-mail"),
         ("user create a@b.co --name ' ' --operator", "caracteres visíveis"),
-        ("user create a@b.co --name Ana", "diga --account CONTA e --role PAPEL"),
-        ("user create a@b.co --name Ana --account acme", "diga --account CONTA e --role PAPEL"),
+        ("user create a@b.co --name Ana", "informe --account CONTA e --role PAPEL"),
+        ("user create a@b.co --name Ana --account acme", "informe --account CONTA e --role PAPEL"),
         ("user create a@b.co --name Ana --operator --account acme", "não pertence a nenhuma conta"),
         ("user create a@b.co --name Ana --account acme --role operator", "não é um destes"),
         ("user create a@b.co --name Ana --account acme --role operador", "consultor, gestor, "),
@@ -155,7 +155,7 @@ def test_roles_in_portuguese_and_in_english(shell: Shell, role: str, meant: str)
 def test_an_email_is_unique(shell: Shell) -> None:
     shell(ANA)
     result = shell("user create ANA@acme.com.br --name Outra --operator", code=1)
-    assert result.err.startswith("erro: Já existe um usuário com esse e-mail.")
+    assert result.err.startswith("erro: Esse e-mail já está em uso.")
     assert "acme.com" not in result.err.casefold()
     assert result.out == ""
 
@@ -192,7 +192,7 @@ def test_a_suspended_user_gets_no_link(shell: Shell) -> None:
 def test_the_last_operator_cannot_be_suspended(shell: Shell) -> None:
     claim(shell, token_in(shell(OLGA).out))
     result = shell("user suspend 1", code=1)
-    assert result.err.startswith("erro: Esse é o último operador que consegue entrar")
+    assert result.err.startswith("erro: Este é o último operador que consegue entrar")
     assert "user create EMAIL --name NOME --operator" in result.err
     claim(shell, token_in(shell(OLGA.replace("olga", "rui")).out))
     shell("user suspend 1")

@@ -35,11 +35,11 @@ def test_a_server_in_order() -> None:
 @pytest.mark.parametrize(
     ("changed", "name", "status", "text"),
     [
-        ({"version": 13}, "servidor PostgreSQL", "fail", "atualize para a 14"),
+        ({"version": 13}, "servidor PostgreSQL", "fail", "Atualize para a 14"),
         ({"synchronous_commit": "off"}, "durabilidade", "warn", "synchronous_commit está em off"),
         ({"synchronous_commit": "local"}, "durabilidade", "warn", "está em local"),
-        ({"fsync": False}, "durabilidade", "warn", "fsync está desligado"),
-        ({"full_page_writes": False}, "durabilidade", "warn", "full_page_writes está desligado"),
+        ({"fsync": False}, "durabilidade", "warn", "fsync está desativado"),
+        ({"full_page_writes": False}, "durabilidade", "warn", "full_page_writes está desativado"),
         ({"standby_names": ""}, "réplicas", "warn", "nenhuma é esperada"),
         ({"standbys": 0}, "réplicas", "warn", "nenhuma está conectada"),
         ({"waiting_commits": 3}, "réplicas", "fail", "3 transações esperam"),

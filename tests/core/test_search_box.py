@@ -8,7 +8,7 @@ from balcao.core.words import words_of
 
 CNPJ, LETTERS, CPF = Cnpj("90010001000100"), Cnpj("12ABC34501DE35"), Cpf("90010000100")
 NUMBER = "01a202e1-a061-7653-8263-9d4b2f084f6b"
-SHORT = "Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há 10."
+SHORT = "Um CNPJ tem 14 caracteres e um CPF, 11 dígitos. Aqui há 10."
 CODE = Interpretation("certificate", text="BCF6.24B5.98D7.4E50")
 
 
@@ -70,20 +70,20 @@ def test_what_is_meant(text: str, meant: Interpretation) -> None:
         ("90010001000110", ("O penúltimo dígito não confere", "em 00, e não em 10")),
         ("12.ABC.345/01DE-53", ("Os dois últimos dígitos não conferem", "em 35, e não em 53")),
         ("90.010.001/0002-00", ("em 90, e não em 00",)),
-        ("11.111.111/1111-11", ("Nenhum CNPJ tem todos os caracteres iguais.",)),
+        ("11.111.111/1111-11", ("Um CNPJ não pode ter todos os caracteres iguais.",)),
         ("900.100.001-01", ("O último dígito não confere", "deste CPF")),
-        ("000.000.000-00", ("Nenhum CPF tem todos os caracteres iguais.",)),
-        ("CPF 000.000.000-00", ("Nenhum CPF tem todos os caracteres iguais.",)),
-        ("9001000100010O", ("Parece haver a letra O no lugar de um zero deste CNPJ.",)),
-        ("90.010.001/0OO1-00", ("Parece haver a letra O no lugar de um zero deste CNPJ.",)),
-        ("900100010001I0", ("são dígitos, e não letras; aqui há I.",)),
-        ("900100010001BB", ("são dígitos, e não letras; aqui há B.",)),
-        ("000000090010001000100", ("aqui há 21.",)),
-        ("9001000100010.0", ("aqui há 13.",)),  # its signs left out, it is another's number
-        ("9E13", ("cortado pela planilha",)),
-        ("12ABC34501DE3", ("aqui há 13.",)),
-        ("9001000100010", ("14 caracteres", "aqui há 13")),
-        ("7", ("14 caracteres", "aqui há 1.")),
+        ("000.000.000-00", ("Um CPF não pode ter todos os caracteres iguais.",)),
+        ("CPF 000.000.000-00", ("Um CPF não pode ter todos os caracteres iguais.",)),
+        ("9001000100010O", ("Parece haver a letra O no lugar de um zero neste CNPJ.",)),
+        ("90.010.001/0OO1-00", ("Parece haver a letra O no lugar de um zero neste CNPJ.",)),
+        ("900100010001I0", ("são dígitos, não letras. Aqui há I.",)),
+        ("900100010001BB", ("são dígitos, não letras. Aqui há B.",)),
+        ("000000090010001000100", ("Aqui há 21.",)),
+        ("9001000100010.0", ("Aqui há 13.",)),  # its signs left out, it is another's number
+        ("9E13", ("A planilha cortou",)),
+        ("12ABC34501DE3", ("Aqui há 13.",)),
+        ("9001000100010", ("14 caracteres", "Aqui há 13")),
+        ("7", ("14 caracteres", "Aqui há 1.")),
     ],
 )
 def test_what_is_wrong_is_said(text: str, says: tuple[str, ...]) -> None:
@@ -96,8 +96,8 @@ def test_what_is_wrong_is_said(text: str, says: tuple[str, ...]) -> None:
 def test_of_a_list_it_is_said_which_line_is_wrong() -> None:
     listed = "90010001000100\n9001000200015\n900.100.001-01\n900.100.001-00"
     assert invalid_lines(listed) == [
-        (2, "Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há 13."),
-        (3, "O último dígito não confere com os outros nove deste CPF. Confira-os todos."),
+        (2, "Um CNPJ tem 14 caracteres e um CPF, 11 dígitos. Aqui há 13."),
+        (3, "O último dígito não confere com os outros nove deste CPF. Confira todos."),
     ]
     assert not invalid_lines("90010001000100\tSP\n9001000200015\tRJ")
 

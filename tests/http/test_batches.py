@@ -170,7 +170,10 @@ def test_certificates_never_cost_more_than_the_ceiling(batcher: Batcher) -> None
     batcher.confirm(number, 5)
     body = batcher.until(number, "pausado")
     assert (body["motivo"], body["codigo"]) == ("teto", "TETO_DO_LOTE")
-    assert "teto de 5 créditos não comporta a próxima linha: já foram gastos 4" in body["mensagem"]
+    assert (
+        "limite de gasto de 5 créditos não cobre a próxima linha. Já foram gastos 4"
+        in body["mensagem"]
+    )
     assert body["creditos_gastos"] == 4
     assert body["linhas"]["pendentes"] == 4
 
@@ -628,7 +631,7 @@ def test_a_pause_has_the_numbers_of_the_clients_budget(batcher: Batcher) -> None
     assert (answer["motivo"], answer["codigo"]) == ("teto", "TETO_DO_CLIENTE")
     # The other one is being asked, or was.
     used = r"(2 em uso|0 em uso e 2 em reserva), e a linha precisava de 2\. Peça"
-    assert re.search(f"Quando o lote parou, o teto era de 3, com {used}", answer["mensagem"])
+    assert re.search(f"Quando o lote parou, o limite era de 3, com {used}", answer["mensagem"])
     raised = {"teto_creditos": 9}
     administered(batcher, f"/conta/v1/orcamentos/{made.json['id']}", raised)
     batcher.call("POST", f"/{number}/retomar")

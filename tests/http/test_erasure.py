@@ -330,7 +330,7 @@ def test_files_that_name_a_person_no_longer_do(
     assert (erased.rows, erased.batches) == (2, 2)
     repeated = house.run(stored.batch("repeat"))
     assert repeated is not None
-    assert (repeated.state, "repita o lote de novo" in (repeated.message or "")) == (
+    assert (repeated.state, "Repita o lote" in (repeated.message or "")) == (
         "recusado",
         True,
     )

@@ -71,11 +71,9 @@ def test_all_missing_zips_are_named(sample: Path, tmp_path: Path) -> None:
 
 
 def test_zips_without_a_record_are_named_in_the_plural() -> None:
-    assert empty_sentence(["Socios1.zip"]) == (
-        "Socios1.zip não tem nenhum registro; baixe-o de novo"
-    )
+    assert empty_sentence(["Socios1.zip"]) == ("Socios1.zip não tem nenhum registro. Baixe de novo")
     assert empty_sentence(["Socios1.zip", "Socios2.zip"]) == (
-        "Socios1.zip, Socios2.zip não têm nenhum registro; baixe-os de novo"
+        "Socios1.zip, Socios2.zip não têm nenhum registro. Baixe de novo"
     )
 
 

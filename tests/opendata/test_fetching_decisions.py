@@ -265,7 +265,7 @@ def test_states_in_words() -> None:
     assert not half.interrupted
     assert "interrompido em 37% do mês 2026-10" in sentence(stopped)
     failed = FetchState("falhou", at, "2026-10", reason="o disco está cheio")
-    assert sentence(failed) == "O mês 2026-10 não foi posto em uso: o disco está cheio"
+    assert sentence(failed) == "O mês 2026-10 não foi colocado em uso: o disco está cheio"
     nowhere = FetchState("falhou", at, reason="h não responde")
-    assert sentence(nowhere) == "Nenhum mês pôde ser procurado: h não responde"
+    assert sentence(nowhere) == "Não foi possível procurar um mês: h não responde"
     assert sentence(FetchState("trocado", at, "2026-10")).startswith("O mês 2026-10 foi baixado")

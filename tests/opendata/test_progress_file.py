@@ -127,8 +127,8 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
             "Empresas: 9 registros ilegíveis; estão em sobra/rejects.jsonl",
         ),
         (
-            OpenDataError("STORE precisa de uns 9 MiB livres, e tem 1 MiB"),
-            "a pasta dos dados abertos precisa de uns 9 MiB livres, e tem 1 MiB",
+            OpenDataError("STORE precisa de cerca de 9 MiB livres. Livres agora: 1 MiB"),
+            "a pasta dos dados abertos precisa de cerca de 9 MiB livres. Livres agora: 1 MiB",
         ),
         (OpenDataError("/home/fulana/x/a.zip e /tmp/a.zip: 1 / 2"), "a.zip e a.zip: 1 / 2"),
         (OpenDataError("nome ilegível: \udcff.zip"), "nome ilegível: ?.zip"),
@@ -232,7 +232,7 @@ def test_a_failed_import_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyP
         Month(tmp_path / "month").build(folder)
     failed = read(folder)
     assert (failed.state, failed.extraction_date) == ("failed", DAY)
-    assert failed.message.startswith("a pasta dos dados abertos precisa de uns ")
+    assert failed.message.startswith("a pasta dos dados abertos precisa de cerca de ")
     assert str(tmp_path) not in failed.message
 
 

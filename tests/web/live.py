@@ -101,8 +101,8 @@ class Live:
                 page.get_by_label("Nome").fill(name)
                 page.get_by_label("E-mail").fill(email)
             page.get_by_label("Nova senha").fill(PASSWORD)
-            page.get_by_label("A mesma senha, de novo").fill(PASSWORD)
-            page.get_by_role("button", name="Guardar e entrar").click()
+            page.get_by_label("Repita a senha").fill(PASSWORD)
+            page.get_by_role("button", name="Salvar e entrar").click()
             page.wait_for_url(re.compile(r"/app(/operador)?$"))
 
     def invite(self, email: str, name: str, role: str, account: str) -> None:

@@ -46,7 +46,7 @@ def _prices_then_result(live: Live, folder: Path) -> None:
         ask(page, "certidao-federal", CNPJ)
         consult(page)
         _take(page, folder / "certidao-federal.png")
-        page.get_by_role("link", name="Como esta consulta foi respondida e cobrada").click()
+        page.get_by_role("link", name="Explicação desta consulta").click()
         _take(page, folder / "requisicao.png")
         ask(page, "inscricoes-estaduais", BRANCH, UF="BR")
         consult(page)
@@ -73,7 +73,7 @@ def _of_a_batch(live: Live, folder: Path) -> None:
         page.get_by_role("button", name="Ver o preço").click()
         page.get_by_text("Quanto pode custar").wait_for()
         _take(page, folder / "lote-cotado.png")
-        page.get_by_role("button", name="Começar").click()
+        page.get_by_role("button", name="Iniciar").click()
         page.get_by_text("Concluído").first.wait_for()
         _take(page, folder / "lote.png")
 

@@ -106,7 +106,7 @@ def test_operators_add_and_suspend_each_other(tmp_path: Path) -> None:
         assert made.text.count("/app/convite/") >= 1
         again = first.post(OPERATORS, form)
         assert again.status == 422
-        assert "já foi mostrado uma vez" in again.words
+        assert "o link já foi mostrado" in again.words
         assert "/app/convite/" not in again.text
         other = next(user for user in people.users(None) if user.user_id != me.user_id)
 
@@ -129,7 +129,7 @@ def test_operators_add_and_suspend_each_other(tmp_path: Path) -> None:
         for step in ("suspender", "link", "sem-totp"):
             own = first.post(f"{OPERATORS}/{me.user_id}/{step}", {"form_id": new_token()})
             assert own.status == 422
-            assert "não se faz consigo mesmo" in own.words
+            assert "não pode fazer isso com o próprio acesso" in own.words
         manager = Browser(house).sign_in_as("manager", house.client.account_id)
         for step in ("suspender", "link", "sem-totp"):
             path = f"{OPERATORS}/{manager.user_id}/{step}"

@@ -76,9 +76,9 @@ def test_an_invalid_row_shows_its_text_and_reason(office: BatchUser) -> None:
         "3 válidas",
         "1 que não é CNPJ nem CPF (linha 4)",
         "2 com dígito errado (linhas 5, 8)",
-        "1 só com a raiz do CNPJ (linha 6). Escreva o número inteiro, com 14 caracteres.",
-        "1 com mais de um documento (linha 7). Deixe um documento em cada linha.",
-        "1 cortada pela planilha (linha 9). Formate a coluna como texto e preencha-a de novo.",
+        "1 só com a raiz do CNPJ (linha 6). Informe o número completo, com 14 caracteres.",
+        "1 com mais de um documento (linha 7). Deixe só um documento por linha.",
+        "1 cortada pela planilha (linha 9). Formate a coluna como texto e preencha de novo.",
     ]
     texts = [page.tree.xpath(f"//tr[@id='l{line}']/td[1]/text()")[0] for line in range(4, 10)]
     assert texts == [
@@ -102,7 +102,7 @@ def test_from_a_pasted_list_to_its_receipts(office: BatchUser) -> None:
     page = browser.get(address)
     assert found(page) == ["3 válidas", "1 repetida", "1 com dígito errado (linha 4)"]
     assert "Coluna A → documento" in page.words
-    assert "Começar (até 6 créditos)" in page.words
+    assert "Iniciar (até 6 créditos)" in page.words
     assert page.field("teto_creditos") == "6"
     assert [row[2] for row in cells(page)] == [
         *("Válida", "Válida", "Igual à linha 1", "Dígito errado", "Válida"),
@@ -180,7 +180,7 @@ def test_a_ceiling_that_is_reached_is_raised_here(office: BatchUser) -> None:
     form_id = page.field("form_id")
     answer = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "0"})
     assert answer.status == 422
-    assert "O teto só pode aumentar" in answer.words
+    assert "O limite só pode aumentar" in answer.words
     answer = browser.post(f"{address}/retomar", {"form_id": form_id, "teto_creditos": "3"})
     assert answer.status == 303
     assert office.until(address, "concluido").spent == 3
@@ -197,7 +197,7 @@ def test_no_ceiling_no_start(office: BatchUser) -> None:
         fields = {"form_id": page.field("form_id"), "digest": page.field("digest")}
         answer = office.browser.post(f"{address}/confirmar", fields | {"teto_creditos": typed})
         assert answer.status == 422
-        assert "Informe o teto" in answer.words
+        assert "Informe o limite de gasto" in answer.words
     office.until(address, "cotado")
 
 
@@ -276,17 +276,14 @@ def test_a_quote_shows_missing_credits(shared_house: Service) -> None:
         page = office.browser.get(office.open(listed))
         assert f"Se custar o máximo, {lacking}" in page.words
         assert "Coluna A «Razão social» → conferir razão social" in page.words
-        assert "Deve levarmenos de um segundo" in page.words
+        assert "Tempo estimadomenos de um segundo" in page.words
     nothing = office.browser.get(office.open({"lista": WRONG}))
-    assert "Deve levar" not in nothing.words
+    assert "Tempo estimado" not in nothing.words
 
 
 def test_a_cpf_in_a_column_of_cnpjs_names_the_right_operation(office: BatchUser) -> None:
     address = office.open({"lista": f"CNPJ\n{GOOD}\n900.100.001-00"})
-    remedy = (
-        "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de nascimento em uma coluna"
-        " «data_nascimento»."
-    )
+    remedy = "Para pessoas, use uma coluna “CPF” e outra “Data de nascimento”."
     page = office.browser.get(address)
     assert found(page) == ["1 válida", f"1 com CPF em coluna de CNPJ (linha 3). {remedy}"]
     assert cells(page)[1][2] == "CPF em coluna de CNPJ"
@@ -299,7 +296,7 @@ def test_an_unreadable_list_is_explained(office: BatchUser) -> None:
     answer = office.send({"lista": "nome\njoão\nmaria"})
     office.until(answer.location, "recusado")
     page = office.browser.get(answer.location)
-    assert "Nenhuma coluna do arquivo tem CNPJ ou CPF" in page.words
+    assert "Nenhuma coluna do arquivo parece ter CNPJ ou CPF" in page.words
     (again,) = page.tree.xpath("//a[contains(text(), 'Corrigir')]/@href")
     form = office.browser.get(again)
     assert form.tree.xpath("//input[@name='operacao'][@checked]/@value") == ["certidao-federal"]
@@ -346,13 +343,13 @@ def test_the_form_names_the_limit_of_the_plan(
 def test_a_list_and_a_file_together_are_refused(browser_of_all: BatchUser) -> None:
     answer = browser_of_all.send({"lista": GOOD}, b"cnpj\n", "a.csv")
     assert answer.status == 422
-    assert "deixe um dos dois" in answer.words
+    assert "Deixe só um dos dois" in answer.words
 
 
 def test_a_very_long_list_must_be_a_file(browser_of_all: BatchUser) -> None:
     answer = browser_of_all.post({"operacao": "empresa", "lista": "9" * UPLOAD_FIELDS_BYTES_MAX})
     assert answer.status == 413
-    assert "uma lista mais longa vai como arquivo" in answer.words
+    assert "se for maior, envie como arquivo" in answer.words
     browser, body = browser_of_all.browser, multipart({})
     announced = browser.upload(NEW, body, MULTIPART, content_length=str(UPLOAD_BYTES_MAX + 1))
     assert announced.status == 413
@@ -416,7 +413,7 @@ def test_paused_stopped_and_erased(office: BatchUser) -> None:
     office.confirm(address, 1)
     office.until(address, "pausado")
     refused = browser.get(f"{address}/apagar")
-    assert "Encerre-o primeiro" in refused.words
+    assert "Encerre o lote antes" in refused.words
     assert "Encerrar “" in browser.get(f"{address}/encerrar").words
     assert browser.post(f"{address}/encerrar").status == 303
     office.until(address, "encerrado")
@@ -434,7 +431,7 @@ def test_failed_rows_are_repeated_with_a_new_quote(office: BatchUser) -> None:
     page = office.run(address)
     (form,) = page.tree.xpath("//form[contains(@action, '/repetir')]")
     fields = {each.get("name"): each.get("value") for each in form.xpath(".//input")}
-    assert "Repetir a que falhou" in form.text_content()
+    assert "Tentar de novo a linha que falhou" in form.text_content()
     answer = office.browser.post(f"{address}/repetir", fields)
     assert answer.status == 303
     assert answer.location != address
@@ -520,7 +517,7 @@ def test_several_documents_in_one_field_become_a_batch(browser_of_all: BatchUser
     answer = browser.post(FEDERAL, typed)
     assert answer.status == 422
     (button,) = answer.tree.xpath("//*[@id='cnpj-error']//button")
-    assert "abra um lote com todos" in button.text_content()
+    assert "crie um lote com todos" in button.text_content()
     form = browser.post(button.get("formaction"), typed)
     assert form.status == 200
     assert form.tree.xpath("//textarea/text()")[0].split() == [GOOD, ZONE, CLOSED]

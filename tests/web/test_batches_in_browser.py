@@ -65,7 +65,7 @@ def test_thirty_certificates_by_five_clicks_and_a_paste(live: Live, tmp_path: Pa
         page.keyboard.press("Control+v")
         click("button", "Ver o preço")
         sees(page, "30 válidas")
-        click("button", "Começar (até 60 créditos)")
+        click("button", "Iniciar (até 60 créditos)")
         sees(page, "30 de 30")
         sees(page, "Concluído")  # without a reload
         with page.expect_download() as download:
@@ -86,11 +86,11 @@ def addresses(live: Live) -> list[str]:
         page = live.sign_in(context, people.MANAGER)
         quoted = listed(page, [GOOD, ZONE, GOOD, "90010001000101", BROKEN])
         ended = listed(page, [GOOD, BROKEN])
-        page.get_by_role("button", name="Começar").click()
+        page.get_by_role("button", name="Iniciar").click()
         sees(page, "Concluído")
         paused = listed(page, [GOOD, ZONE], "Suframa")
-        page.get_by_label("Teto, em créditos").fill("1")
-        page.get_by_role("button", name="Começar (até 1 crédito)").click()
+        page.get_by_label("Limite de gasto, em créditos").fill("1")
+        page.get_by_role("button", name="Iniciar (até 1 crédito)").click()
         sees(page, "o teto acabou")
         page.goto("/app/lotes/novo")
         page.get_by_label("Cole os documentos").fill("nome\njoão")
@@ -117,12 +117,12 @@ def test_a_batch_without_javascript(live: Live) -> None:
         file = {"name": "clientes.csv", "mimeType": "application/vnd.ms-excel"}
         content = f"CNPJ;UF\n{GOOD};SP\n{ZONE};AM\n".encode()
         page.get_by_label("Certidão estadual").check()
-        page.get_by_label("Ou solte aqui um arquivo").set_input_files(
+        page.get_by_label("Ou arraste um arquivo para cá").set_input_files(
             {**file, "buffer": content}  # type: ignore[arg-type]
         )
         page.get_by_role("button", name="Ver o preço").click()
         # The page reloads itself until there is a price, and then until the end.
-        page.get_by_role("button", name="Começar").click()
+        page.get_by_role("button", name="Iniciar").click()
         sees(page, "Concluído")
         sees(page, "2 de 2")
 
@@ -138,7 +138,7 @@ def test_a_batch_by_keyboard(live: Live) -> None:
         expect(page.get_by_role("button", name="Ver o preço")).to_be_focused()
         page.keyboard.press("Enter")
         sees(page, "2 válidas")
-        page.get_by_label("Teto, em créditos").focus()
+        page.get_by_label("Limite de gasto, em créditos").focus()
         page.keyboard.press("Enter")
         sees(page, "Concluído")
 
@@ -150,6 +150,6 @@ def test_several_documents_in_a_field_lead_to_a_batch(live: Live) -> None:
         page.get_by_label("CNPJ", exact=True).fill(f"{GOOD} {ZONE}")
         page.keyboard.press("Tab")
         expect(page.locator("#cnpj-error")).to_contain_text("Há 2 documentos aqui")
-        page.get_by_role("button", name="abra um lote com todos").click()
+        page.get_by_role("button", name="crie um lote com todos").click()
         expect(page.get_by_label("Cole os documentos")).to_have_value(f"{GOOD}\n{ZONE}")
         expect(page.get_by_label("Empresa")).to_be_checked()

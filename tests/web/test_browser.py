@@ -110,7 +110,7 @@ def test_a_state_certificate_and_its_explanation(live: Live, context: BrowserCon
     ask(page, "certidao-estadual", "90010001000100", UF="SP")
     consult(page)
     assert _balance(live) == before - 3
-    page.get_by_role("link", name="Como esta consulta foi respondida e cobrada").click()
+    page.get_by_role("link", name="Explicação desta consulta").click()
     expect(page.locator(".timeline")).to_be_visible()
     expect(page.get_by_role("main")).to_contain_text("cache")
 
@@ -230,8 +230,8 @@ def test_typed_documents_are_checked_in_the_browser(live: Live, context: Browser
     # Text that is no document stays as typed, and is explained.
     for text, expected in (
         ("90.010.001/0001-00 90010002000154, 12ABC34501DE35", "Há 3 documentos aqui"),
-        ("padaria do joão", "Isto não é um CNPJ"),
-        ("padaria 2000", "Isto não é um CNPJ"),
+        ("padaria do joão", "CNPJ inválido"),
+        ("padaria 2000", "CNPJ inválido"),
         ("90.010.001/0001-001", "O CNPJ tem 14 caracteres; aqui há 15."),
     ):
         field.fill("")
@@ -242,7 +242,7 @@ def test_typed_documents_are_checked_in_the_browser(live: Live, context: Browser
     field.fill("900.100.001-00")
     expect(field).to_have_value("900.100.001-00")  # and not half a CNPJ, 90.010.000/100
     field.press("Tab")
-    expect(complaint).to_contain_text("Isto é um CPF")
+    expect(complaint).to_contain_text("Este é um CPF")
     link = complaint.get_by_role("link", name="Certidão federal")
     expect(link).to_have_attribute("href", "/app/consultas/certidao-federal?quem=cpf")
     field.fill("90010001000101")
@@ -358,11 +358,11 @@ def test_an_operator_gives_credits_once(live: Live, context: BrowserContext) -> 
     page, before = live.sign_in(context, people.OPERATOR), _balance(live)
     page.goto("/app/operador/contas")
     page.get_by_role("link", name="pre-pago", exact=True).click()
-    page.get_by_label("Quantos").fill("500")
-    page.get_by_label("Por quê").fill("pedido 77")
+    page.get_by_label("Quantidade").fill("500")
+    page.get_by_label("Motivo").fill("pedido 77")
     page.get_by_role("button", name="Lançar créditos").dblclick()
     # The browser may have waited for either request.
-    done = re.compile("Créditos lançados|foi feito uma vez só")
+    done = re.compile("Créditos lançados|Nada foi feito de novo")
     expect(page.get_by_role("main")).to_contain_text(done)
     assert _balance(live) == before + 500
     page.goto("/app/operador/auditoria")
@@ -373,7 +373,7 @@ def test_pages_that_only_a_form_leads_to(live: Live, context: BrowserContext) ->
     page = live.sign_in(context, people.OPERATOR)
     page.goto("/app/eu")
     page.locator("#atual-totp").fill(people.PASSWORD)
-    page.get_by_role("button", name="Ligar o segundo fator").click()
+    page.get_by_role("button", name="Ativar o segundo fator").click()
     expect(page.get_by_label("Código de 6 dígitos")).to_be_visible()
     assert not list(violations(page))
     page = live.sign_in(context, people.MANAGER)
@@ -533,7 +533,7 @@ def test_the_documentation_has_a_working_form(live: Live, context: BrowserContex
     with closing(live.open_context()) as another:
         stranger = another.new_page()
         stranger.goto(page.url)
-        expect(stranger.get_by_text("Entre, e o formulário aparece aqui")).to_be_visible()
+        expect(stranger.get_by_text("para testar aqui mesmo")).to_be_visible()
         expect(stranger.get_by_label("Corpo da resposta")).to_have_count(0)
 
 

@@ -67,7 +67,7 @@ def test_the_operations_that_count_are_ticked(house: Service, who: Client) -> No
     ("fields", "field", "text"),
     [
         ({"cliente": "loja 7"}, "cliente", "de 1 a 64 caracteres: letras"),
-        ({"cliente": ""}, "cliente", "Escolha uma chave ou informe o cliente"),
+        ({"cliente": ""}, "cliente", "Escolha uma chave ou informe um cliente"),
         ({"cliente": "loja", "periodo": "ano"}, "periodo", "Escolha o período"),
         ({"cliente": "loja", "teto_creditos": ""}, "teto_creditos", "em consultas ou os dois"),
         ({"cliente": "loja", "teto_creditos": "-1"}, "teto_creditos", "número inteiro"),
@@ -110,7 +110,7 @@ def test_people_see_the_budgets_that_limit_them_read_only(house: Service, who: C
     consultant = Browser(house)
     consultant.sign_in_as("consultant", who.account_id)
     assert "/app/tetos" not in consultant.get("/app").text
-    assert "Nenhum teto" in consultant.get("/app/tetos").words
+    assert "Nenhum orçamento" in consultant.get("/app/tetos").words
     assert create(manager, chave=str(who.key_id), nome="Da chave").status == 303
     assert create(manager, cliente="loja-7", nome="Da loja").status == 303
     seen = consultant.get("/app/tetos")
@@ -118,10 +118,10 @@ def test_people_see_the_budgets_that_limit_them_read_only(house: Service, who: C
     assert "0 de 1 créditos" in seen.words
     assert "Da chave" not in seen.words
     assert "/app/chaves" not in seen.text
-    assert "1 teto em vigor" in consultant.get("/app").words
+    assert "1 limite em vigor" in consultant.get("/app").words
     assert consultant.get(PATH).status in {403, 404}
     assert "Da chave" in manager.get("/app/tetos").words
-    assert "2 tetos em vigor" in manager.get("/app").words
+    assert "2 orçamentos em vigor" in manager.get("/app").words
 
 
 def test_people_see_the_budgets_of_their_own_batches(house: Service, who: Client) -> None:
@@ -134,7 +134,7 @@ def test_people_see_the_budgets_of_their_own_batches(house: Service, who: Client
     seen = first.browser.get("/app/tetos")
     assert f'href="{address}"' in seen.text
     assert "0 de 0 créditos" in seen.words
-    assert "Nenhum teto" in second.get("/app/tetos").words
+    assert "Nenhum orçamento" in second.get("/app/tetos").words
 
 
 def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Client) -> None:

@@ -85,7 +85,7 @@ def test_a_plan_without_certificates(house: Service) -> None:
     free = house.account("gratis", plan="gratuito")
     browser = signed_in(house, free)
     answer = browser.get(address(GOOD))
-    assert lines(answer)["Certidão federal"] == "fora do plano desta conta"
+    assert lines(answer)["Certidão federal"] == "não incluído no plano"
     assert not [each for each in buttons(answer) if each.startswith("certidao")]
     assert browser.post(f"{address(GOOD)}/consultar", {"o": "certidao-federal...n"}).status == 403
     assert not house.charges(free)
@@ -96,7 +96,7 @@ def test_consultants_see_theirs_and_managers_all(house: Service) -> None:
     mine = house.account("papeis")
     house.get(federal_of(GOOD), mine)
     caio, marina = signed_in(house, mine, "consultant"), signed_in(house, mine)
-    assert lines(caio.get(address(GOOD)))["Certidão federal"] == "nada ainda"
+    assert lines(caio.get(address(GOOD)))["Certidão federal"] == "ainda não consultado"
     press(caio, GOOD, "certidao-estadual.SP..n")
     theirs = lines(caio.get(address(GOOD)))
     assert theirs["Certidão estadual SP"].startswith("Certidão negativa")
@@ -104,7 +104,7 @@ def test_consultants_see_theirs_and_managers_all(house: Service) -> None:
     assert f"por {caio.user.name}" in lines(marina.get(address(GOOD)))["Certidão estadual SP"]
     assert lines(marina.get(address(GOOD)))["Certidão federal"].startswith("CND")
     stranger = signed_in(house, house.account("estranhos"))
-    assert set(lines(stranger.get(address(GOOD))).values()) == {"nada ainda"}
+    assert set(lines(stranger.get(address(GOOD))).values()) == {"ainda não consultado"}
     operator = signed_in(house, role="operator")
     assert operator.get(address(GOOD)).status == 403
 
@@ -195,7 +195,7 @@ def test_opening_too_many_pages_is_limited(
     answers = [browser.get(address(GOOD)) for _ in range(3)]
     assert [answer.status for answer in answers] == [200, 200, 429]
     assert int(answers[-1].headers["retry-after"]) > 0
-    assert "há os lotes" in answers[-1].words
+    assert "use os lotes" in answers[-1].words
 
 
 # ---- Snippets ----

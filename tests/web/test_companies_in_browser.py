@@ -106,7 +106,7 @@ def test_a_double_click_on_everything_missing(live: Live, context: BrowserContex
     page, before = live.sign_in(context, people.MANAGER), balance(live)
     page.goto("/app/empresas/90010003000107")
     page.get_by_role("button", name=re.compile("o que falta")).dblclick()
-    expect(page.locator("table.registers")).not_to_contain_text("nada ainda")
+    expect(page.locator("table.registers")).not_to_contain_text("ainda não consultado")
     expect(page.get_by_role("button", name=re.compile("o que falta"))).to_have_count(0)
     spent = before - balance(live)
     assert 5 <= spent <= 7
@@ -168,6 +168,6 @@ def test_pages_that_are_posted_break_no_rule(live: Live, context: BrowserContext
     expect(page.locator(".found-companies li").first).to_be_visible()
     found += complaints(page)
     page.locator(".found-companies input").first.check()
-    page.get_by_role("button", name="Abrir um lote com as marcadas").click()
+    page.get_by_role("button", name="Criar lote com as marcadas").click()
     expect(page.locator("#lista")).to_have_value(re.compile(r"^\S{18}$"))
     assert not found, "\n".join(found)

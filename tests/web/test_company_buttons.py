@@ -43,7 +43,7 @@ def test_opening_costs_nothing_and_asks_no_source(
     assert answer.status == 200
     assert answer.tree.findtext(".//h1") == "EMPRESA ATIVA FICTICIA LTDA"
     assert "Matriz · SAO PAULO SP · aberta em 02/03/2015" in answer.words
-    assert set(lines(answer).values()) == {"nada ainda"}
+    assert set(lines(answer).values()) == {"ainda não consultado"}
     assert [of_form(answer, slug)[0] for slug in OF_FORMS] == [
         "empresa...n.1",
         "certidao-federal...n.2",
@@ -108,7 +108,7 @@ def test_a_button_asks_once(house: Service, browser: Browser, mine: Client) -> N
     assert [answer.status for answer in house.run(clicks())] == [303] * 3
     answer = press(browser, GOOD, value)
     assert spent(house, mine) == 2
-    assert "A última tentativa" not in lines(answer)["Certidão federal"]
+    assert "Última tentativa" not in lines(answer)["Certidão federal"]
     renew, _ = of_form(browser.get(address(GOOD)), "certidao-federal")
     for _ in range(3):
         press(browser, GOOD, renew)
@@ -132,7 +132,7 @@ def test_everything_missing_at_once(house: Service, browser: Browser, mine: Clie
     assert spent(house, mine) == 1 + 6
     answer = browser.get(address(ZONE))
     assert of_all(answer) == ("", "")
-    assert not any("nada ainda" in shown for shown in lines(answer).values())
+    assert not any("ainda não consultado" in shown for shown in lines(answer).values())
     # Pressed again on the outdated page, nothing is missing.
     press(browser, ZONE, "falta.6")
     assert spent(house, mine) == 7
@@ -180,7 +180,7 @@ def test_failures_cost_nothing_and_can_be_repeated(
         for _ in range(2):
             answer = press(browser, cnpj, value)
             shown = lines(answer)["Certidão federal"]
-            assert "A última tentativa, agora" in shown
+            assert "Última tentativa, agora" in shown
             assert word in shown
             assert "sem custo" in shown
         assert of_all(answer)[1].startswith("Consultar o que falta")
@@ -229,7 +229,7 @@ def test_too_few_credits(house: Service) -> None:
     assert refused.status == 402
     assert house.money(poor) == (0, 0)
     assert "Nada foi cobrado" not in refused.words
-    assert "o que foi respondido está na lista abaixo" in refused.words
+    assert "As respondidas estão na lista abaixo" in refused.words
 
 
 def test_a_suspended_account_sees_results_but_looks_up_nothing(house: Service) -> None:

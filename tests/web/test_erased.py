@@ -32,7 +32,7 @@ def test_every_page_of_an_erased_request_still_opens(tmp_path: Path) -> None:
             number = result.rpartition("/")[2]
             page = browser.get(result)
             assert page.status == 200
-            assert "O resultado não está mais guardado" in page.text
+            assert "O resultado não está mais disponível" in page.text
             assert "apagado" in page.text
             page = browser.get(f"/app/historico/{number}")
             assert page.status == 200
@@ -68,5 +68,5 @@ def test_the_button_of_an_outdated_page_shows_no_erased_answer(tmp_path: Path) -
         house.run(desk.data_subjects.erase(person, parts.now_ms()))
         money = house.money()
         assert browser.post(RURAL, button).location == brought
-        assert "O resultado não está mais guardado" in browser.get(brought).text
+        assert "O resultado não está mais disponível" in browser.get(brought).text
         assert house.money() == money

@@ -143,27 +143,26 @@ def seen(
         ),
         pytest.param(
             RequestRecords(trace(origin="cache", asked_ms=NOW), FROM_CACHE, True, "ERP"),
-            "A consulta foi respondida, com o que estava guardado, obtido da fonte em 05/08/2026"
+            "A consulta foi respondida com um resultado guardado, obtido da fonte em 05/08/2026"
             " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
-            "Resposta do que estava guardado / Cobrança: 1 crédito",
+            "Resposta com um resultado guardado / Cobrança: 1 crédito",
             id="cache",
         ),
         pytest.param(
             seen(trace(origin="cache", asked_ms=NOW), FROM_CACHE),
-            "A consulta foi respondida, com o que estava guardado (obtido da fonte em 05/08/2026"
-            " às 12:00): a fonte foi procurada e não deu um resultado. Custou 1 crédito.",
-            "Créditos reservados / Fonte procurada, sem resultado"
-            " / Resposta do que estava guardado (reserva) / Cobrança: 1 crédito",
+            "A consulta foi respondida com um resultado guardado (obtido da fonte em 05/08/2026"
+            " às 12:00), porque a fonte não deu um resultado. Custou 1 crédito.",
+            "Créditos reservados / Fonte consultada, sem resultado / Resposta com um resultado"
+            " guardado / Cobrança: 1 crédito",
             id="fallback",
         ),
         pytest.param(
             seen(
                 trace(origin="cache", asked_ms=NOW + 5, strategy="CACHE_PREFERENCIAL"), FROM_CACHE
             ),
-            "A consulta foi respondida, com o que outra consulta igual acabava de obter da fonte."
-            " Custou 1 crédito.",
-            "Créditos reservados / Resultado que acabava de chegar para outra consulta"
-            " / Cobrança: 1 crédito",
+            "A consulta foi respondida com o resultado que outra consulta igual acabava de obter"
+            " da fonte. Custou 1 crédito.",
+            "Créditos reservados / Resultado recém-obtido por outra consulta / Cobrança: 1 crédito",
             id="meanwhile",
         ),
         pytest.param(
@@ -176,23 +175,23 @@ def seen(
                 ),
                 FROM_CACHE,
             ),
-            "A consulta foi respondida, com o que estava guardado, obtido da fonte em 04/08/2026"
+            "A consulta foi respondida com um resultado guardado, obtido da fonte em 04/08/2026"
             " às 12:00, sem nova consulta à fonte. Custou 1 crédito.",
-            "Créditos reservados / Resposta do que estava guardado / Cobrança: 1 crédito",
+            "Créditos reservados / Resposta com um resultado guardado / Cobrança: 1 crédito",
             id="the first about a person",
         ),
         pytest.param(
             RequestRecords(OWN_COPY, booked(), True, "ERP"),
-            "A consulta foi respondida, com a nossa cópia do mês (de 05/08/2026), sem"
-            " consultar ninguém de fora. Custou 1 crédito.",
+            "A consulta foi respondida com a nossa cópia do mês (de 05/08/2026), sem consultar"
+            " outra fonte. Custou 1 crédito.",
             "Resposta da nossa cópia do mês / Cobrança: 1 crédito",
             id="our own copy",
         ),
         pytest.param(
             seen(FAILED, FREE),
             "Não houve resultado (indisponível). Nada foi cobrado.",
-            "Créditos reservados / Fonte procurada, sem resultado"
-            " / Reserva devolvida: nada foi cobrado",
+            "Créditos reservados / Fonte consultada, sem resultado / Reserva liberada: nada foi"
+            " cobrado",
             id="failed",
         ),
         pytest.param(
@@ -223,14 +222,14 @@ def seen(
         ),
         pytest.param(
             seen(None, RUNNING),
-            "A consulta ainda está em andamento; a cobrança é decidida quando ela termina.",
-            "Créditos reservados / À espera da fonte",
+            "A consulta ainda está em andamento. A cobrança é definida no fim.",
+            "Créditos reservados / Aguardando a fonte",
             id="running",
         ),
         pytest.param(
             seen(None, booked(state="free", charged_credits=0, rule="interrupted", origin=None)),
-            "O serviço parou no meio da consulta, e a reserva foi devolvida. Nada foi cobrado.",
-            "Créditos reservados / O serviço parou e voltou / Reserva devolvida: nada foi cobrado",
+            "O serviço parou no meio da consulta e a reserva foi liberada. Nada foi cobrado.",
+            "Créditos reservados / O serviço parou e voltou / Reserva liberada: nada foi cobrado",
             id="interrupted",
         ),
         pytest.param(
@@ -259,7 +258,7 @@ def test_the_ledger_s_price_counts() -> None:
 
 def test_a_bypassed_cache_is_shown() -> None:
     def passed(explanation: Explanation) -> Any:
-        return dict(explanation.path)["O guardado foi deixado de lado"]
+        return dict(explanation.path)["Ignorou o resultado guardado"]
 
     assert passed(explain(seen(trace(refresh=True), booked()))).startswith("sim, a pedido")
     assert passed(explain(seen(trace(), booked()))) == "não"
@@ -287,8 +286,8 @@ def test_online_then_cache(house: Service) -> None:
     online = page(house, house.get(federal_of(CNPJ), who), who)
     assert online.status == 200
     assert "pela fonte, na hora (Infosimples). Custou 2 créditos." in online.words
-    assert "2 créditos por resultado obtido da fonte na hora" in online.words
-    rule = "Regra: “certidão federal: 2 por resultado da fonte”; no livro-razão"
+    assert "2 créditos por consulta à fonte" in online.words
+    rule = "Regra: “certidão federal: 2 por resultado da fonte”. No livro-razão:"
     assert f"{rule} federal_certificate/online." in online.words
     assert facts(online)["Origem da resposta"] == "fonte, na hora"
     cached = page(house, house.get(federal_of(CNPJ), who), who)
@@ -303,7 +302,7 @@ def test_a_fallback(house: Service) -> None:
     again = house.get(sintegra(ONCE), who)
     assert (again.status, again.json["is_cache"]) == (200, True)
     response = page(house, again, who)
-    assert "a fonte foi procurada e não deu um resultado. Custou 1 crédito." in response.words
+    assert "porque a fonte não deu um resultado. Custou 1 crédito." in response.words
     assert facts(response)["Origem da resposta"].startswith("reserva:")
 
 
@@ -320,12 +319,12 @@ def test_ufs_of_a_recorded_answer() -> None:
     assert explanation.summary.endswith("BA não respondeu e não foi cobrada. Custou 2 créditos.")
     assert [step.text for step in explanation.steps][2:-1] == [
         "A fonte respondeu",
-        "1 UF do que estava guardado",
+        "1 UF com resultado guardado",
         "1 UF sem resposta",
     ]
     path = dict(explanation.path)
     assert path["UFs respondidas pela fonte"] == "1: SP"
-    assert path["UFs respondidas do guardado"] == "1: MG"
+    assert path["UFs com resultado guardado"] == "1: MG"
     assert path["UFs sem resposta"] == "1: BA"
 
 
@@ -347,7 +346,7 @@ def test_without_any_answer() -> None:
 
 def test_the_strategy_is_in_small_print(house: Service) -> None:
     response = page(house, house.get(federal_of(CNPJ), house.client), house.client)
-    assert "CACHE" not in facts(response)["O que se olhou primeiro"]
+    assert "CACHE" not in facts(response)["Prioridade"]
     assert "cache_strategy=" in response.tree.xpath("//p[contains(@class, 'small')]/code/text()")[0]
 
 
@@ -362,7 +361,7 @@ def test_a_failure(house: Service) -> None:
     who = house.account("falha")
     response = page(house, house.get(sintegra(BROKEN), who), who)
     assert "Nada foi cobrado." in response.words
-    assert "Reserva devolvida" in response.words
+    assert "Reserva liberada" in response.words
     assert "ERRO_INTERNO" in response.words
 
 
@@ -407,7 +406,7 @@ def test_a_replay_is_the_first_request_again(house: Service) -> None:
     assert first.json["request_id"] == second.json["request_id"]
     response = page(house, second, who)
     assert "Custou 2 créditos." in response.words
-    assert facts(response)["O guardado foi deixado de lado"].startswith("sim, a pedido")
+    assert facts(response)["Ignorou o resultado guardado"].startswith("sim, a pedido")
     assert facts(response)["Repetição protegida"].startswith("sim: com a mesma Idempotency-Key")
     assert key not in response.text
     number = first.json["request_id"]
@@ -428,14 +427,14 @@ def test_a_request_without_a_trace(house: Service) -> None:
     assert desk.commit_now([Hold(who.account_id, who.key_id, held, "suframa", 1, now)]) is None
     browser = signed_in(house, who)
     old = browser.get(f"/app/historico/{at_once}")
-    assert "com o que estava guardado, sem nova consulta à fonte. Custou 1 crédito." in old.words
-    assert "o que se vê vem do livro-razão" in old.words
+    assert "com um resultado guardado, sem nova consulta à fonte. Custou 1 crédito." in old.words
+    assert "vêm do livro-razão" in old.words
     running = browser.get(f"/app/historico/{held}")
     assert "ainda está em andamento" in running.words
     assert "Reservados, por enquanto" in running.words
     assert desk.commit_now([Settle(who.account_id, held, 0, "error", None, now + 9)]) is None
     over = browser.get(f"/app/historico/{held}")
-    assert "A consulta terminou sem resultado que se cobre. Nada foi cobrado." in over.words
+    assert "A consulta terminou sem um resultado cobrável. Nada foi cobrado." in over.words
 
 
 def test_an_unknown_number_is_explained(house: Service) -> None:
@@ -443,7 +442,7 @@ def test_an_unknown_number_is_explained(house: Service) -> None:
     for number in (ID, "x" * 36, "nada"):
         response = browser.get(f"/app/historico/{number}")
         assert response.status == 404
-        assert "Essas recusas nunca custam nada e não são registradas" in response.words
+        assert "Essas recusas não são cobradas nem registradas" in response.words
         assert all(status in response.words for status in ("(400)", "(401)", "(403)", "(429)"))
 
 

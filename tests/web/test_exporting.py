@@ -65,7 +65,7 @@ def test_a_long_list_is_a_file_that_is_ready_later(
     assert response.status == 303
     assert f"arquivo={form}" in response.location
     page = browser.get(response.location)
-    assert "Um arquivo deste tamanho é escrito à parte" in page.words
+    assert "Um arquivo deste tamanho é preparado em segundo plano" in page.words
     answer = browser.post("/app/historico/arquivo", hidden(page))
     assert answer.status == 303
     export = asked_for(house, who)

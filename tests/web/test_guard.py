@@ -59,7 +59,7 @@ def test_forms_are_accepted_from_our_own_pages_only(
     answer = browser.post(PASSWORD, fields, **headers)
     if accepted:
         assert answer.status == 422, answer.words
-        assert "A senha atual não confere" in answer.words
+        assert "Senha atual incorreta" in answer.words
     else:
         assert answer.status == 403
         assert REFUSED in answer.words
@@ -111,7 +111,7 @@ def test_pages_of_other_roles_are_refused(browser: Browser) -> None:
     }
     why = (
         "Esta página não é para o seu tipo de usuário",
-        "Esta página é dos usuários de uma conta",
+        "Esta página é para usuários de uma conta",
     )
     for role, others in closed.items():
         person = signed_in(browser.house, role=role)

@@ -177,7 +177,7 @@ def test_a_person_is_searched_by_post(house: Service, many: Any) -> None:
     assert not [href for href in answer.tree.xpath("//@href") if CPF in href or "900.100" in href]
     assert CPF not in answer.words
     wrong = browser.post("/app/historico/pessoa", {"cpf": "111"})
-    assert (wrong.status, "O CPF não confere." in wrong.words) == (422, True)
+    assert (wrong.status, "CPF inválido." in wrong.words) == (422, True)
     assert browser.get("/app/historico/pessoa").location == "/app/historico"
 
 
@@ -188,7 +188,7 @@ def test_a_cpf_in_the_wrong_field_does_not_stay_in_the_address(house: Service, m
     assert answer.status == 303
     assert CPF not in answer.location
     again = browser.get(answer.location)
-    assert (again.status, "Para procurar por CPF" in again.words) == (422, True)
+    assert (again.status, "Para buscar por CPF" in again.words) == (422, True)
     assert browser.get(f"/app/historico.csv?documento={CPF}").location.find(CPF) == -1
 
 
@@ -199,7 +199,7 @@ def test_a_cpf_in_the_name_field_does_not_stay_in_the_address(house: Service, ma
         answer = browser.get("/app/historico?" + urlencode({"nome": typed, "uf": "SP"}))
         assert answer.status == 303
         assert parse_qs(urlsplit(answer.location).query).keys() == {"de", "ate", "uf", "aviso"}
-        assert "Isto não é um nome." in browser.get(answer.location).words
+        assert "Informe um nome." in browser.get(answer.location).words
 
 
 def test_filters_are_kept_over_signing_in(house: Service, many: Any) -> None:
@@ -263,7 +263,10 @@ def test_a_number_leads_to_its_page(house: Service, many: Any) -> None:
     answer = browser.get(f"/app/historico?id={found['usual'].upper()}")
     assert answer.location == f"/app/historico/{found['usual']}"
     unknown = browser.get("/app/historico?id=nada")
-    assert (unknown.status, "não é o número de uma consulta" in unknown.words) == (404, True)
+    assert (unknown.status, "O número de uma consulta tem 36 caracteres" in unknown.words) == (
+        404,
+        True,
+    )
 
 
 def test_pages_of_fifty(house: Service) -> None:
@@ -347,7 +350,7 @@ def test_unknown_filters_are_reported(house: Service, many: Any) -> None:
     who, found, _ = many
     browser = signed_in(house, who)
     answer = browser.get("/app/historico?origem=lua&operacao=nada&chave=999999")
-    text = "Filtro desconhecido, deixado de lado: operação, chave e origem."
+    text = "Filtro desconhecido, ignorado: operação, chave e origem."
     assert (answer.status, text in answer.words) == (200, True)
     assert len(listed(answer)) == len(found) - 1
     assert "Filtro desconhecido" not in browser.get("/app/historico?origem=cache").words

@@ -95,7 +95,7 @@ def test_a_postpaid_account_sees_the_use_of_its_ceiling(house: Service) -> None:
     house.get(f"/consultas/v2/cnpj-receita-federal/{CNPJ}", who)
     answer = signed_in(house, who).get("/app")
     assert stats(answer)["Disponíveis"] == "sem limite"
-    assert stats(answer)["Usados neste mês"] == "1 sem teto mensal"
+    assert stats(answer)["Usados neste mês"] == "1 sem limite mensal"
     assert answer.words.count("não incluída no plano") == 2  # certificates, without a contract
     assert "/app/consultas/certidao-federal" not in answer.tree.xpath("//main//a/@href")
 
@@ -155,7 +155,7 @@ def test_certificates_that_expire_within_a_week(house: Service) -> None:
 def test_few_credits_are_announced(house: Service, credits: int, shown: str | None) -> None:
     who = house.account(f"com {credits}", credits=credits)
     page = signed_in(house, who, "consultant").get("/app")
-    assert ("mais créditos a quem opera este serviço" in page.words) == (shown is not None)
+    assert ("mais créditos ao operador do serviço" in page.words) == (shown is not None)
     assert shown is None or shown in page.words
 
 

@@ -196,8 +196,8 @@ def test_bars_add_up() -> None:
     svg = drawn(drawing.bars_by_day([Bar("2026-11-12", 3, 5), Bar("2026-11-13", 0, 4)]))
     groups = list(svg.iter(f"{SVG}g"))
     assert [group.findtext(f"{SVG}title") for group in groups] == [
-        "12/11/2026: 8 créditos (3 do guardado, 5 da fonte)",
-        "13/11/2026: 4 créditos (0 do guardado, 4 da fonte)",
+        "12/11/2026: 8 créditos (3 de resultados guardados, 5 da fonte)",
+        "13/11/2026: 4 créditos (0 de resultados guardados, 4 da fonte)",
     ]
     heights = [[float(r.attrib["height"]) for r in group.iter(f"{SVG}rect")] for group in groups]
     assert sum(heights[0]) == pytest.approx(2 * sum(heights[1]), abs=0.1)
@@ -207,7 +207,8 @@ def test_bars_add_up() -> None:
         float(cache.attrib["y"]), abs=0.02
     )
     assert svg.get("aria-label") == (
-        "Créditos por dia, de 12/11/2026 a 13/11/2026: 12 créditos, 3 do guardado e 9 da fonte."
+        "Créditos por dia, de 12/11/2026 a 13/11/2026: 12 créditos, 3 de resultados guardados e 9"
+        " da fonte."
     )
 
 

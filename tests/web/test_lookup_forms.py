@@ -55,7 +55,7 @@ def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> 
     assert answer.status == 200
     links = answer.tree.xpath("//tbody//a/@href")
     assert links == [FEDERAL, STATE, COMPANY, SINTEGRA, RURAL, ZONE_FORM]
-    assert answer.words.count("1 crédito guardada, 2 da fonte") == 2
+    assert answer.words.count("1 crédito com certidão guardada, 2 na fonte") == 2
     assert "Disponíveis: 100.000 créditos" in answer.words
 
 
@@ -71,7 +71,7 @@ def test_certificates_that_the_plan_does_not_include(house: Service) -> None:
         refused = browser.post(path, {**fields, "form_id": "f" * 20})
         assert refused.status == 403
         assert "Certidões fora do plano" in refused.words
-        assert "quem opera o serviço" in refused.words
+        assert "operador do serviço" in refused.words
     assert not house.charges(poor)
 
 
@@ -168,7 +168,7 @@ def test_only_kept_results(house: Service, browser: Browser) -> None:
     assert "sem resultado e sem custo" in price(browser, FEDERAL, fields)
     answer = browser.post(FEDERAL, {**fields, "form_id": "f" * 20})
     assert answer.status == 422
-    assert "Não há nada guardado" in answer.words
+    assert "Nenhum resultado guardado" in answer.words
     assert answer.field("cnpj") == GOOD
     asked(browser, FEDERAL, by_cnpj(GOOD))
     before = balance(house)
@@ -206,7 +206,7 @@ def test_a_form_that_may_have_been_charged_is_sent_again_as_it_is(
         patched.setattr(desk, "commit", loses_the_answer)
         answer = browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id))
     assert answer.status == 503
-    assert "Não se sabe se a consulta foi feita" in answer.words
+    assert "Não foi possível confirmar a consulta" in answer.words
     assert "Nada foi cobrado" not in answer.words
     assert answer.field("form_id") == form_id
     assert browser.post(FEDERAL, by_cnpj(GOOD, form_id=form_id)).status == 303
@@ -342,17 +342,17 @@ def test_failures_cost_nothing(
 def test_too_few_credits(house: Service) -> None:
     poor = house.account("pobre", credits=1)
     advices: Mapping[Role, str] = {
-        "manager": "quem opera o serviço",
+        "manager": "operador do serviço",
         "consultant": "o gestor da conta",
     }
     for role, advice in advices.items():
         browser = signed_in(house, poor, role)
-        assert "Precisa de 2 créditos disponíveis, e há 1." in price(
+        assert "Esta consulta precisa de 2 créditos disponíveis. Disponíveis: 1." in price(
             browser, FEDERAL, by_cnpj(GOOD)
         )
         answer = browser.post(FEDERAL, by_cnpj(GOOD, form_id=f"too-few-{role}-0123456789"))
         assert answer.status == 402
-        assert "precisa de 2 créditos disponíveis, e há 1" in answer.words
+        assert "precisa de 2 créditos disponíveis. Disponíveis: 1" in answer.words
         assert advice in answer.words
         assert answer.field("cnpj") == GOOD
     assert house.money(poor) == (1, 0)
@@ -469,27 +469,27 @@ THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
 @pytest.mark.parametrize(
     ("path", "fields", "expected"),
     [
-        (COMPANY, {"cnpj": THREE}, ("Há 3 documentos aqui, e cada consulta é de um só.", [])),
+        (COMPANY, {"cnpj": THREE}, ("Há 3 documentos aqui, e cada consulta usa um só.", [])),
         (FEDERAL, by_cnpj(GOOD + ZONE), ("Há 2 documentos aqui", [])),
-        (STATE, {"cnpj": "padaria do joão", "uf": "SP"}, ("Isto não é um CNPJ, que tem 14", [])),
+        (STATE, {"cnpj": "padaria do joão", "uf": "SP"}, ("Informe um CNPJ com 14", [])),
         (COMPANY, {"cnpj": "900100010001"}, ("O CNPJ tem 14 caracteres; aqui há 12.", [])),
-        (COMPANY, {"cnpj": "90010001"}, ("Isto é a raiz de um CNPJ", [])),
-        (COMPANY, {"cnpj": "9,001E+13"}, ("Este número foi cortado pela planilha", [])),
+        (COMPANY, {"cnpj": "90010001"}, ("Esta é a raiz de um CNPJ", [])),
+        (COMPANY, {"cnpj": "9,001E+13"}, ("A planilha cortou este número", [])),
         (COMPANY, {"cnpj": "9001000000180"}, ("Faltam zeros à esquerda.", [])),
         (
             COMPANY,
             {"cnpj": "900.100.001-00"},
-            ("Isto é um CPF, e esta consulta é por CNPJ.", [f"{FEDERAL}?quem=cpf", RURAL]),
+            ("Este é um CPF, e esta consulta usa CNPJ.", [f"{FEDERAL}?quem=cpf", RURAL]),
         ),
-        (FEDERAL, by_cnpj(FARMER), ("Isto é um CPF: escolha acima “Pessoa (CPF)”", [])),
-        (FEDERAL, by_cpf(GOOD), ("Isto é um CNPJ: escolha acima “Empresa (CNPJ)”", [])),
-        (RURAL, {"cpf": GOOD, "uf": "SP"}, ("Isto é um CNPJ", [COMPANY, SINTEGRA])),
-        (RURAL, {"cpf": "joão", "uf": "SP"}, ("Isto não é um CPF, que tem 11 dígitos", [])),
+        (FEDERAL, by_cnpj(FARMER), ("Este é um CPF. Escolha acima “Pessoa (CPF)”", [])),
+        (FEDERAL, by_cpf(GOOD), ("Este é um CNPJ. Escolha acima “Empresa (CNPJ)”", [])),
+        (RURAL, {"cpf": GOOD, "uf": "SP"}, ("Este é um CNPJ", [COMPANY, SINTEGRA])),
+        (RURAL, {"cpf": "joão", "uf": "SP"}, ("Informe um CPF com 11 dígitos", [])),
         (
             COMPANY,
             {"cnpj": "01a202e1-a061-7653-8263-9d4b2f084f6b"},
             (
-                "Isto é o número de uma consulta",
+                "Este é o número de uma consulta",
                 ["/app/historico/01a202e1-a061-7653-8263-9d4b2f084f6b"],
             ),
         ),
@@ -544,7 +544,7 @@ def test_partners_documents_need_the_opt_in(house: Service) -> None:
     accounts = {each.name: each for each in house.desk.accounts()}
     rich = next(each for each in accounts.values() if each.partner_optin)
     browser = signed_in(house, rich)
-    assert "Com o CPF dos sócios" in browser.get(COMPANY).words
+    assert "Incluir o CPF dos sócios" in browser.get(COMPANY).words
     masked = asked(browser, COMPANY, {"cnpj": GOOD})
     assert "***.256.481-**" in masked.words
     result = asked(browser, COMPANY, {"cnpj": GOOD, "optin": "1"})
@@ -554,7 +554,7 @@ def test_partners_documents_need_the_opt_in(house: Service) -> None:
 
 
 def test_prices_before_they_are_paid(house: Service, browser: Browser) -> None:
-    assert "uma consulta à fonte, 2" in price(browser, FEDERAL, by_cnpj("9001"))
+    assert "Uma consulta à fonte custa 2" in price(browser, FEDERAL, by_cnpj("9001"))
     assert "São 27 UFs: até 27 créditos; só as que responderem são cobradas." in price(
         browser, SINTEGRA, {"cnpj": GOOD, "uf": "BR"}
     )
@@ -596,7 +596,7 @@ def test_unserved_operations_have_no_price(house: Service) -> None:
     browser = signed_in(house, house.account("sem fontes", mode="live"))
     for path, fields in ((STATE, {"cnpj": GOOD, "uf": "SP"}), (COMPANY, {"cnpj": GOOD})):
         answer = price(browser, path, fields)
-        assert "Nenhuma fonte deste serviço pode responder esta consulta agora" in answer
+        assert "Nenhuma fonte pode responder esta consulta agora" in answer
     assert "Escolha a UF." in price(browser, SINTEGRA, {"cnpj": GOOD})
 
 
@@ -688,7 +688,7 @@ def test_a_session_that_ended_before_the_form_was_sent(house: Service, browser: 
     sent = stranger.post(COMPANY, {"cnpj": GOOD, "form_id": "ended-0123456789"})
     assert (sent.status, sent.location) == (303, back)
     page = stranger.get(back)
-    assert "Sua sessão terminou; nada foi enviado nem cobrado." in page.words
+    assert "Sua sessão terminou. Nada foi enviado nem cobrado." in page.words
     assert page.field("para").partition("?")[0] == COMPANY
     offered = browser.get(page.field("para"))
     assert (offered.status, offered.field("cnpj")) == (200, GOOD)

@@ -73,16 +73,16 @@ def test_a_taken_e_mail(house: Service, who: Client) -> None:
     assert add(signed_in(house, other), "ana@empresa.test").status == 201
     answer = add(signed_in(house, who), "ANA@empresa.test")
     assert answer.status == 422
-    assert "Já existe um usuário com este e-mail" in answer.words
+    assert "Este e-mail já está em uso" in answer.words
     assert len(users(house, who)) == 1
 
 
 @pytest.mark.parametrize(
     ("fields", "complaint"),
     [
-        ({"nome": ""}, "Diga o nome"),
-        ({"nome": "x" * 101}, "Diga o nome"),
-        ({"email": "maria"}, "O e-mail não parece completo."),
+        ({"nome": ""}, "Informe o nome"),
+        ({"nome": "x" * 101}, "Informe o nome"),
+        ({"email": "maria"}, "Informe um e-mail completo."),
         ({"papel": "operator"}, "Escolha um dos papéis."),
         ({"papel": ""}, "Escolha um dos papéis."),
         ({"form_id": ""}, "Convidar um usuário"),
@@ -125,7 +125,7 @@ def test_a_suspended_user_is_signed_out_and_can_be_resumed(house: Service, who: 
     assert other.get("/app").status == 303  # to sign-in
     assert "Suspenso" in manager.get(PATH).words
     refused = manager.post(f"{path}/link", {"form_id": "de-um-suspenso"})
-    assert (refused.status, "Retome-o antes" in refused.words) == (422, True)
+    assert (refused.status, "Reative o usuário antes" in refused.words) == (422, True)
     assert manager.post(f"{path}/retomar").location == f"{PATH}?feito=retomado"
     assert house.desk.people.user(other.user.user_id).suspended_ms is None  # type: ignore[union-attr]
 
@@ -139,7 +139,7 @@ def test_managers_cannot_lock_themselves_out(house: Service, who: Client) -> Non
         manager.post(path, {"nome": "Eu", "papel": "consultant"}),
     ):
         assert answer.status == 422
-        assert "Você não pode suspender a si mesmo nem deixar de ser gestor." in answer.words
+        assert "Você não pode suspender o próprio acesso nem deixar de ser gestor." in answer.words
     assert manager.get(PATH).status == 200
     assert "suspender" not in " ".join(manager.get(path).tree.xpath("//form/@action"))
     # One's own name may be changed.

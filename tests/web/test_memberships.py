@@ -42,7 +42,7 @@ def test_an_operator_without_a_membership_sees_no_switch(operator: Browser) -> N
     assert not page.tree.xpath("//form[@action='/app/eu/lugar']")
     refused = act_by(operator, operator.house.client.account_id)
     assert refused.status == 403
-    assert "Você não tem mais um lugar" in refused.words
+    assert "Você não tem mais acesso" in refused.words
     assert operator.get("/app/operador").status == 200
 
 
@@ -61,13 +61,13 @@ def test_a_membership_is_given_used_and_left(operator: Browser, who: Client) -> 
     assert operator.get(users).status == 403
     buttons = page.tree.xpath("//form[@action='/app/eu/lugar']//button")
     assert [" ".join(button.text_content().split()) for button in buttons] == [
-        "Operador quem opera o serviço",
+        "Operador administra o serviço",
         f"{account_name(operator, who)} Gestor, teste, agora",
     ]
     assert (act_by(operator).status, operator.get("/app").location) == (303, "/app/operador")
     closed = operator.get("/app/consultas")
     assert closed.status == 403
-    assert "troque para ele no menu" in closed.words
+    assert "troque para ela no menu" in closed.words
     assert "Pessoa" in operator.get(users).words
     # The audit log has it under the account.
     entries = operator.house.desk.people.audit(10, account_id=who.account_id)
@@ -121,7 +121,7 @@ def test_a_manager_sees_memberships_and_removes_them(operator: Browser, who: Cli
     assert operator.user is not None
     assert operator.user.name in page.words
     assert operator.user.email not in page.words
-    assert "Dar um lugar" not in page.words
+    assert "Adicionar um operador" not in page.words
     # An operator is not one of the account's users: no link, no suspension, no role.
     for below in ("", "/link", "/suspender"):
         answer = manager.post(
@@ -169,9 +169,9 @@ def test_an_operator_s_e_mail_suggests_a_membership(operator: Browser, who: Clie
     }
     answer = operator.post(f"{ACCOUNTS}/{who.account_id}/usuarios", form)
     assert answer.status == 422
-    assert "Dê a ele um lugar nesta conta" in answer.words
+    assert "Adicione-o a esta conta" in answer.words
     theirs = signed_in(operator.house, who).post("/app/usuarios", form)
-    assert "Já existe um usuário com este e-mail" in theirs.words  # without naming its owner
+    assert "Este e-mail já está em uso" in theirs.words  # without naming its owner
     assert "operador" not in theirs.tree.xpath("string(//main)")
 
 
@@ -184,7 +184,7 @@ def test_another_session_is_ended(operator: Browser) -> None:
     assert operator.post(form).location == "/app/eu?feito=sessao"
     assert operator.post(form).location == "/app/eu?feito=sessao-antes"
     assert elsewhere.get("/app/eu").status == 303
-    assert "só neste navegador" in operator.get("/app/eu").words
+    assert "Nenhuma outra sessão aberta" in operator.get("/app/eu").words
 
 
 def test_sessions_of_other_people_cannot_be_ended(operator: Browser, who: Client) -> None:

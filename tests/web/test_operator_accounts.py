@@ -93,9 +93,9 @@ def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
         ({"nome": "Fulana 900.100.001-00"}, "não pode ter um CPF"),
         ({"nome": "x" * 101}, "até 100 caracteres"),
         ({"plano": "outro"}, "Escolha um plano"),
-        ({"tipo": ""}, "isso não muda depois"),
-        ({"teto": "10"}, "Só o plano pós-pago tem teto mensal"),
-        ({"plano": "pos_pago", "teto": "dez"}, "Escreva um número inteiro"),
+        ({"tipo": ""}, "não pode ser mudado depois"),
+        ({"teto": "10"}, "Só o plano pós-pago tem limite mensal"),
+        ({"plano": "pos_pago", "teto": "dez"}, "Informe um número inteiro"),
         ({"plano": "gratuito", "certidoes": "1"}, "nunca inclui as certidões"),
         ({"nome": "ana"}, "Já existe uma conta com este nome"),
     ],
@@ -159,10 +159,12 @@ def test_terms_that_the_ledger_forbids_are_explained(operator: Browser) -> None:
         f"{path}/termos", {"form_id": new_token(), "plano": "pos_pago", "teto": "6"}
     )
     assert ceiling.status == 422
-    assert "O teto não pode ser menor do que já foi usado: 7 neste mês" in ceiling.words
+    assert "O limite não pode ser menor que o valor já usado: 7 neste mês" in ceiling.words
     prepaid = operator.post(f"{path}/termos", {"form_id": new_token(), "plano": "pre_pago"})
     assert prepaid.status == 422
-    assert "No plano pré-pago ninguém deve, e o saldo desta conta é de −7" in prepaid.words
+    assert (
+        "O plano pré-pago não aceita saldo negativo. O saldo desta conta é de −7" in prepaid.words
+    )
     assert account(operator.house, "acme").plan == "pos_pago"
 
 
@@ -185,8 +187,8 @@ def test_a_top_up_sent_twice_counts_once(operator: Browser) -> None:
     (entry,) = top_ups(operator.house, made)
     assert (entry.credits, entry.reason) == (1000, "pedido 123")
     page = operator.get(response[1])
-    assert "foi feito uma vez só" in page.words
-    assert cells(page, "Créditos dados e retirados")[0][1:] == ["+1.000", "pedido 123"]
+    assert "Nada foi feito de novo" in page.words
+    assert cells(page, "Créditos lançados")[0][1:] == ["+1.000", "pedido 123"]
 
 
 def test_a_top_up_sent_concurrently_counts_once(operator: Browser) -> None:
@@ -227,8 +229,8 @@ def test_credits_are_taken_back_down_to_the_held_ones(operator: Browser) -> None
     ("fields", "complaint"),
     [
         ({"creditos": "0"}, "Deve ser diferente de zero"),
-        ({"creditos": "1,5"}, "Escreva um número inteiro"),
-        ({"creditos": ""}, "Escreva um número inteiro"),
+        ({"creditos": "1,5"}, "Informe um número inteiro"),
+        ({"creditos": ""}, "Informe um número inteiro"),
         ({"creditos": "999999999999999"}, "É grande demais"),
         ({"motivo": ""}, "Diga por quê"),
     ],

@@ -48,7 +48,7 @@ def actions(house: Service) -> list[str]:
 def test_without_imported_months(operator: Browser) -> None:
     page = operator.get(PATH)
     assert page.status == 200
-    assert "Nada em uso" in page.words
+    assert "Nenhum mês em uso" in page.words
     assert "balcao opendata build PASTA" in page.words
     assert "Voltar ao mês anterior" not in page.words
     asked = operator.get(f"{PATH}/voltar")
@@ -67,7 +67,10 @@ def test_rollback(house: Service, operator: Browser, tmp_path: Path) -> None:
     assert states(operator.get(PATH))[0] == ("08/08/2026", "em uso")  # nothing happened yet
 
     assert operator.post(f"{PATH}/voltar", form).location == f"{PATH}?feito=voltou"
-    assert "é preciso importá-lo de novo" in operator.get(f"{PATH}?feito=voltou").words
+    assert (
+        "só volta a ser usado se for importado outra vez"
+        in operator.get(f"{PATH}?feito=voltou").words
+    )
     assert states(operator.get(PATH)) == [
         ("08/08/2026", "descartado, ainda no disco"),
         ("11/07/2026", "em uso"),
@@ -92,7 +95,7 @@ def test_a_failed_rollback_changes_nothing(
     form = {"form_id": new_token(), "ambiente": "live", "de": f"{AUGUST}.snapshot"}
     answer = operator.post(f"{PATH}/voltar", form)
     assert answer.status == 409
-    assert "nada foi trocado" in answer.words
+    assert "Nada foi alterado" in answer.words
     assert actions(house) == ["não foi feito: OSError", "de 08/08/2026 para 11/07/2026"]
 
 
@@ -130,7 +133,7 @@ def test_progress_of_a_download(house: Service, operator: Browser) -> None:
     assert "interrompido em 37% do mês 2026-11" in operator.get(PATH).words
     with StateFile(store, lambda: NOVEMBER_MS) as state_file:
         state_file.update("falhou", "o disco está cheio", month="2026-11")
-    assert "O mês 2026-11 não foi posto em uso: o disco está cheio." in operator.get(PATH).words
+    assert "O mês 2026-11 não foi colocado em uso: o disco está cheio." in operator.get(PATH).words
 
 
 def test_a_month_in_use_for_too_long() -> None:
@@ -141,15 +144,15 @@ def test_a_month_in_use_for_too_long() -> None:
 @pytest.mark.parametrize(
     ("extraction", "today", "behind", "verdict"),
     [
-        ((2026, 10, 10), (2026, 10, 20), 0, "É o mês mais novo publicado."),
-        ((2026, 10, 10), (2026, 11, 8), 0, "É o mês mais novo publicado."),
+        ((2026, 10, 10), (2026, 10, 20), 0, "É o mês mais recente publicado."),
+        ((2026, 10, 10), (2026, 11, 8), 0, "É o mês mais recente publicado."),
         ((2026, 10, 10), (2026, 11, 9), 0, "O de novembro está saindo"),
         ((2026, 10, 10), (2026, 11, 17), 0, "O de novembro está saindo"),
-        ((2026, 10, 10), (2026, 11, 18), 1, "Já há um mês mais novo publicado."),
-        ((2026, 11, 14), (2026, 11, 15), 0, "É o mês mais novo publicado."),
-        ((2026, 10, 10), (2026, 12, 18), 2, "Há 2 meses mais novos publicados."),
+        ((2026, 10, 10), (2026, 11, 18), 1, "Um mês mais novo já foi publicado."),
+        ((2026, 11, 14), (2026, 11, 15), 0, "É o mês mais recente publicado."),
+        ((2026, 10, 10), (2026, 12, 18), 2, "Já foram publicados 2 meses mais novos."),
         ((2026, 12, 12), (2027, 1, 10), 0, "O de janeiro está saindo"),
-        ((2026, 12, 12), (2027, 2, 1), 1, "Já há um mês mais novo publicado."),
+        ((2026, 12, 12), (2027, 2, 1), 1, "Um mês mais novo já foi publicado."),
     ],
 )
 def test_a_month_s_age_follows_the_publisher_s_calendar(

@@ -79,7 +79,7 @@ def test_costs_of_a_source_are_shown_by_line_and_in_total(
     found = {(row[0], row[1]): row[7] for row in rows(page, "Inscrições estaduais")}
     costs = [cost for (name, _), cost in found.items() if "Infosimples" in name]
     assert sorted(costs) == ["R$ 0,26", "R$ 1,24", "R$ 1,50"]
-    assert "o que o fornecedor informou ter cobrado" in page.text
+    assert "valor cobrado pelo fornecedor" in page.text
 
 
 def test_a_line_shows_recent_results(house: Service, operator: Browser) -> None:
@@ -147,8 +147,8 @@ def test_troubled_sources_are_on_the_overview(house: Service, operator: Browser)
     note(house, "sefaz", "state_registration", "MG", *["failed"] * 5)
     note(house, "sefaz", "state_registration", "SP", "found")
     page = operator.get("/app/operador")
-    (row,) = page.tree.xpath("//table[caption='Fontes que pedem atenção']/tbody/tr")
+    (row,) = page.tree.xpath("//table[caption='Fontes que precisam de atenção']/tbody/tr")
     assert "Inscrições estaduais, MG" in "".join(row.itertext())
     assert "Fora do ar" in "".join(row.itertext())
     (failures,) = page.tree.xpath("//dt[starts-with(., 'Falhas de fontes')]/following-sibling::dd")
-    assert " ".join("".join(failures.itertext()).split()) == "5 de 6 perguntas, em produção"
+    assert " ".join("".join(failures.itertext()).split()) == "5 de 6 consultas, em produção"

@@ -78,7 +78,7 @@ def test_requests_of_the_api_are_shown_to_managers(house: Service) -> None:
     gone = manager.get(path + unkept.json["request_id"])
     assert gone.status == 200
     assert "O resultado não foi guardado" in verdict(gone)
-    assert "Idempotency-Key, e este não levava" in gone.words
+    assert "Idempotency-Key. Esta requisição não trazia" in gone.words
     assert "Válida até" not in gone.words, "registrations have no validity"
     assert "Cobrado: 1 crédito." in verdict(gone)
     again = gone.tree.xpath("//a[contains(., 'Consultar de novo')]/@href")
@@ -206,7 +206,7 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
         for number in paths:
             assert manager.get(f"/app/consultas/resultado/{number}").status == 404
             left = manager.get(f"/app/historico/{number}")
-            assert "o que se vê vem do livro-razão" in left.words
+            assert "vêm do livro-razão" in left.words
             assert "comprovantes" not in left.text
 
 
@@ -218,9 +218,9 @@ def test_without_a_receipt_no_receipt_is_mentioned(tmp_path: Path) -> None:
         house.run(house.until(lambda: not house.front.parts.writing_traces))
         assert nothing["print"] is None
         response = manager.get(f"/app/consultas/resultado/{nothing['request_id']}")
-        assert "Desta consulta não há comprovante guardado." in response.words
+        assert "Esta consulta não tem comprovante guardado." in response.words
         response = manager.get(f"/app/consultas/resultado/{company['request_id']}")
-        assert "Da consulta em si e do preço nada se perdeu." in response.words
+        assert "A consulta e a cobrança continuam registradas." in response.words
         assert "omprovante" not in response.tree.xpath("//main")[0].text_content()
 
 
@@ -313,7 +313,7 @@ def test_all_ufs_are_drawn(house: Service, browser: Browser) -> None:
     result = asked(browser, SINTEGRA, {"cnpj": SOME_UFS, "uf": "BR"})
     texts = result.tree.xpath("//svg[contains(@class, 'tiles')]//g/title/text()")
     assert len(texts) == 27
-    assert "BA: não respondeu, e não foi cobrada" in texts
+    assert "BA: sem resposta e sem cobrança" in texts
     assert "SP: 1 inscrição ativa" in texts
     assert "nas 24 UFs que responderam" in verdict(result)
     assert "Sem resposta, e sem custo: BA, MG, RS." in verdict(result)
@@ -356,8 +356,8 @@ def test_unaffordable_buttons_are_disabled(house: Service) -> None:
     result = asked(browser, FEDERAL, by_cnpj(GOOD))
     buttons = result.tree.xpath("//form[contains(@class, 'once-more')]//button")
     assert [each.get("disabled") is not None for each in buttons] == [True, True]
-    assert result.words.count("Faltam créditos: disponíveis 1.") == 2
-    assert "Procura na fonte a certidão que ainda vale" in result.words
+    assert result.words.count("Créditos insuficientes. Disponíveis: 1.") == 2
+    assert "Busca na fonte a certidão ainda válida" in result.words
     assert not asked(browser, COMPANY, {"cnpj": GOOD}).tree.xpath("//button[@name='modo']")
 
 
@@ -446,7 +446,7 @@ def test_an_expired_certificate_is_marked(tmp_path: Path) -> None:
         house.run(house.desk.extensions.add(act, Signature("cli"), system_now_ms()))
         response = browser.get(company)
         assert "venceu pela fonte" in response.words
-        assert "por Portaria 1; confira o ato" in response.words
+        assert "por Portaria 1 (confira o ato)" in response.words
         assert of_all(response)[0] == "falta.5"
         assert "Renovar" in of_form(response, "certidao-federal")[1]
         assert "por ato, " in browser.get("/app/historico").words

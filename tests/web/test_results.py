@@ -107,7 +107,7 @@ def test_federal_facts() -> None:
     view = seen("federal_certificate", FEDERAL, TRACE, ASKED_MS)
     facts = dict(view.facts)
     assert facts["Válida até"] == "17/12/2026"
-    assert facts["Guardada até"] == "16/12/2026; até lá, outra consulta custa 1 crédito"
+    assert facts["Guardada até"] == "16/12/2026. Até lá, uma nova consulta custa 1 crédito"
     assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
     assert (facts["Débitos na Receita Federal"], facts["Débitos na PGFN (dívida ativa)"]) == (
         "Não",
@@ -135,18 +135,18 @@ TONIGHT_MS = day_starts_ms(datetime.date(2026, 11, 13))
 @pytest.mark.parametrize(
     ("answer", "asked_ms", "now_ms", "keeping"),
     [
-        ({}, ASKED_MS, ASKED_MS, "16/12/2026; até lá, outra consulta custa 1 crédito"),
+        ({}, ASKED_MS, ASKED_MS, "16/12/2026. Até lá, uma nova consulta custa 1 crédito"),
         ({}, ASKED_MS, ASKED_MS + 40 * DAY_MS, "Não está mais guardada"),
         (
             {"valid_until": None},
             ASKED_MS,
             ASKED_MS,
-            "Não fica guardada: a próxima consulta custa 2",
+            "Não fica guardada. A próxima consulta custa 2",
         ),
-        (NEGATIVE, ASKED_MS, ASKED_MS, "15:03; até lá, outra consulta custa 1 crédito"),
+        (NEGATIVE, ASKED_MS, ASKED_MS, "15:03. Até lá, uma nova consulta custa 1 crédito"),
         (NEGATIVE, ASKED_MS, ASKED_MS + HOUR_MS, "Não está mais guardada"),
         # Not after the day on which the source was asked.
-        (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS - 1000, "00:00; até lá"),
+        (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS - 1000, "00:00. Até lá"),
         (NEGATIVE, TONIGHT_MS - 1000, TONIGHT_MS, "Não está mais guardada"),
     ],
 )
@@ -183,9 +183,9 @@ def test_the_headline_of_a_certificate_in_force() -> None:
     ("answer", "tone", "note"),
     [
         ({}, "good", "Válida até 01/12/2026: faltam 19 dias."),
-        ({"validade": None}, "good", "A fonte não disse até quando ela vale."),
+        ({"validade": None}, "good", "A fonte não informou a validade."),
         ({"success": False, "mensagem": "Constam débitos."}, "bad", "Constam débitos. Procure"),
-        ({"success": False}, "bad", "não disse o motivo"),
+        ({"success": False}, "bad", "não informou o motivo"),
     ],
 )
 def test_state_verdicts(answer: dict[str, Any], tone: str, note: str) -> None:
@@ -198,7 +198,7 @@ def test_state_verdicts(answer: dict[str, Any], tone: str, note: str) -> None:
 def test_state_is_served_until_the_day_before() -> None:
     view = seen("state_certificate", STATE, TRACE, ASKED_MS)
     facts = dict(view.facts)
-    assert "30/11/2026;" in str(facts["Guardada até"])
+    assert "30/11/2026." in str(facts["Guardada até"])
     assert facts["Fonte consultada em"] == "12/11/2026 às 14:03"
 
 
@@ -343,14 +343,30 @@ def test_waits_are_shown_in_fitting_units(seconds: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("quote", "available", "expected"),
     [
-        (Quote(0, 2, "source"), 10, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
-        (Quote(0, 2, "source"), None, "Até 2 créditos se a fonte responder; nada, se ela falhar."),
-        (Quote(0, 2, "source"), 1, "Precisa de 2 créditos disponíveis, e há 1."),
-        (Quote(0, 1, "source"), 0, "Precisa de 1 crédito disponível, e há 0."),
+        (
+            Quote(0, 2, "source"),
+            10,
+            "Até 2 créditos se a fonte responder. Falhas não são cobradas.",
+        ),
+        (
+            Quote(0, 2, "source"),
+            None,
+            "Até 2 créditos se a fonte responder. Falhas não são cobradas.",
+        ),
+        (
+            Quote(0, 2, "source"),
+            1,
+            "Esta consulta precisa de 2 créditos disponíveis. Disponíveis: 1.",
+        ),
+        (
+            Quote(0, 1, "source"),
+            0,
+            "Esta consulta precisa de 1 crédito disponível. Disponíveis: 0.",
+        ),
         (
             Quote(0, 0, "cache", at_hand=True, code="SEM_RESULTADO_EM_CACHE"),
             10,
-            "Não há certidão guardada que ainda valha: sem resultado e sem custo.",
+            "Não há certidão guardada válida: sem resultado e sem custo.",
         ),
         (
             Quote(1, 1, "cache", at_hand=True, asked_ms=ASKED_MS),
@@ -378,7 +394,7 @@ def test_prices_of_certificates(quote: Quote, available: int | None, expected: s
             "empresa",
             "",
             Quote(0, 0, "own", at_hand=True, code="CNPJ_NAO_ENCONTRADO"),
-            "já diz que não existe: sem custo",
+            "não existe: sem custo",
         ),
         (
             "suframa",
@@ -403,9 +419,9 @@ def test_prices_of_the_others(slug: str, uf: str, quote: Quote, expected: str) -
 @pytest.mark.parametrize(
     ("unserved", "expected"),
     [
-        ("SERVICO_INDISPONIVEL", "Nenhuma fonte deste serviço pode responder esta consulta agora"),
+        ("SERVICO_INDISPONIVEL", "Nenhuma fonte pode responder esta consulta agora"),
         ("UF_OBRIGATORIA", "Escolha a UF."),
-        ("CNPJ_NAO_ENCONTRADO", "já diz que não existe: sem custo"),
+        ("CNPJ_NAO_ENCONTRADO", "não existe: sem custo"),
     ],
 )
 def test_unserved_lookups_have_no_price(unserved: str, expected: str) -> None:
@@ -483,7 +499,7 @@ def test_an_act_is_shown_with_the_source_s_validity() -> None:
     assert added == [
         (
             "Prorrogada por ato até",
-            "17/03/2027, por Portaria 1 (informado por quem opera o serviço)",
+            "17/03/2027, por Portaria 1 (informado pelo operador do serviço)",
         )
     ]
     assert [fact for fact in view.facts if fact not in added] == list(plain.facts)
@@ -511,7 +527,7 @@ def test_an_expired_certificate_may_be_extended(now: str, tone: str, text: str) 
     for_it = {"in_force": False, "extensions": [act]}
     headline = seen("federal_certificate", body, TRACE, instant_of(now), **for_it).headline
     assert (headline.tone, headline.text) == (tone, text)
-    assert ("confira o ato" in headline.note) is (tone == "warn")
+    assert ("Confira o ato" in headline.note) is (tone == "warn")
 
 
 def test_acts_name_existing_operations() -> None:

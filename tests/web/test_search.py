@@ -141,7 +141,7 @@ def test_results_can_be_reopened(house: Service, browser: Browser, mine: Client)
     asked = browser.post(SEARCH, {"form_id": form_id, "uf": "SP", "q": "ficticia"})
     assert asked.status == 303
     response = browser.get(asked.location)
-    assert "Cobrado: 1 crédito. Voltar a esta página não custa mais nada." in response.words
+    assert "Cobrado: 1 crédito. Voltar a esta página é grátis." in response.words
     assert response.field("q") == "ficticia"
     assert companies(browser.get(asked.location)) == companies(response)
     counted = search_for(browser, uf="SP", acao="contar")
@@ -197,7 +197,7 @@ def test_both_halves_of_a_page_expire_together(house: Service, browser: Browser)
 def test_an_expired_page_offers_a_new_search(browser: Browser) -> None:
     gone = browser.get(f"{SEARCH}/resultado/{'0' * 32}")
     assert gone.status == 404
-    assert "Esta página da busca não está guardada" in gone.words
+    assert "Esta página da busca não está mais disponível" in gone.words
     assert gone.tree.xpath("//form[@id='busca']")
 
 
@@ -231,7 +231,7 @@ def test_nothing_found_is_free(house: Service, browser: Browser, mine: Client) -
 @pytest.mark.parametrize(
     ("filters", "status", "expected"),
     [
-        ({}, 422, "Falta dizer o que buscar"),
+        ({}, 422, "Nenhum filtro preenchido"),
         ({"uf": "XX"}, 422, "“UF” aceita"),
         ({"capital_min": "mil"}, 422, "“Capital mínimo, em reais” deve"),
         ({"municipio": "Lugar Nenhum", "uf": "SP"}, 422, "“Município”"),
@@ -275,7 +275,7 @@ def test_a_page_as_a_file(house: Service, browser: Browser, mine: Client) -> Non
     for path in (f"{SEARCH}/resultado/{'0' * 32}", counted.location):
         other = browser.get(f"{path}/pagina.csv")
         assert other.status == 404
-        assert "Esta página da busca não está guardada" in other.words
+        assert "Esta página da busca não está mais disponível" in other.words
     assert spent(house, mine) == 2
 
 
@@ -293,12 +293,12 @@ def test_companies_for_a_batch(house: Service, browser: Browser, mine: Client) -
     assert listed(browser.post(batch, all_of_them)) == found
     alone = search_for(browser, raiz=found[0][:8], uf="RJ", matriz="true")
     assert len(companies(alone)) == 1
-    assert "Com todas" in response.words
-    assert "Com todas" not in alone.words
+    assert "Criar lote com todas" in response.words
+    assert "Criar lote com todas" not in alone.words
     before = spent(house, mine)
     none = browser.post(batch)
     assert none.status == 422
-    assert "Marque ao menos uma" in none.words
+    assert "Selecione ao menos uma" in none.words
     # Not from another person's page, and nothing that is not on the page.
     stranger = {"e_11222333000181": "1"}
     assert browser.post(batch, stranger).status == 422

@@ -111,7 +111,7 @@ def test_a_person_is_a_page_without_an_address(house: Service, browser: Browser)
     assert again.tree.xpath(f"//a[@href='/app/historico/{number}']")
     # A consultant sees no requests of colleagues.
     other = sought(signed_in(house, role="consultant"), FARMER)
-    assert "Nada ainda sobre esta pessoa" in other.words
+    assert "Nenhuma consulta sobre esta pessoa" in other.words
 
 
 def test_no_event_has_the_searched_text(house: Service, browser: Browser) -> None:
@@ -240,6 +240,6 @@ def test_operators_learn_what_they_typed(operator: Browser) -> None:
 def test_operators_look_nothing_up(house: Service, operator: Browser, text: str) -> None:
     answer = sought(operator, text)
     assert answer.status == 200
-    assert "Quem opera o serviço não consulta" in answer.words
+    assert "Operadores não consultam" in answer.words
     if text == FARMER:
         assert FARMER not in answer.text

@@ -31,7 +31,7 @@ from tests.service import Service, open_service
 from tests.web.browser import Browser, PageResponse
 
 EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
-WRONG = "E-mail ou senha não conferem."
+WRONG = "E-mail ou senha incorretos."
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_guessing_is_limited_with_the_time_to_wait(house: Service) -> None:
     assert late.status == 429
     seconds = int(late.headers["retry-after"])
     minutes = counted(-(-seconds // 60), "minuto", "minutos")
-    assert f"Muitas tentativas. Espere {minutes} e tente de novo." in late.words
+    assert f"Muitas tentativas. Aguarde {minutes} e tente de novo." in late.words
     assert "Retry-After" not in late.text
     assert "/docs/erros" not in late.text
     assert "O que é isto" not in late.text
@@ -331,7 +331,7 @@ def test_a_link_is_valid_once(house: Service) -> None:
     new = {"senha": "outra frase comprida", "de_novo": "outra frase comprida"}
     assert browser.post(link, new).location == "/app"
     assert browser.post(link, new).status == 404
-    assert "não vale mais" in Browser(house).get(link).words
+    assert "não é mais válido" in Browser(house).get(link).words
     assert _enter(Browser(house)).status == 403  # the old password
     assert _enter(Browser(house), password="outra frase comprida").status == 303
 
@@ -350,7 +350,7 @@ def test_a_new_link_voids_the_earlier_one_and_links_expire(house: Service) -> No
     [
         ("curta", "curta", "pelo menos 12"),
         (PASSWORD, "outra", "não são iguais"),
-        ("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", "repete demais"),
+        ("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", "repete muito"),
         ("minhasenha123456", "minhasenha123456", "fácil de adivinhar"),
         (EMAIL, EMAIL, "não pode ser o e-mail"),
     ],
@@ -425,7 +425,7 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     assert "não confere" in again.words
     right = {"segredo": sealed, "codigo": second_factor.code_of(secret, step)}
     assert browser.post("/app/eu/segundo-fator/ligar", right).status == 303
-    assert "Ligado" in browser.get("/app/eu").words
+    assert "Ativado" in browser.get("/app/eu").words
     assert elsewhere.get("/app/eu").status == 303  # an earlier session without a code
     assert browser.post("/app/eu/segundo-fator", {"atual": PASSWORD}).status == 422
     assert browser.post("/app/eu/segundo-fator/ligar", right).status == 422

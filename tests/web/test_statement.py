@@ -112,7 +112,7 @@ def test_the_page_has_the_desk_s_figures(house: Service, used: Client) -> None:
 def test_the_proof_goes_from_balance_to_balance(house: Service, used: Client) -> None:
     words = signed_in(house, used).get("/app/extrato").words
     slip = words.partition("A soma fecha?")[2].partition("Consumo por dia,")[0]
-    assert "no começo do dia993" in slip.replace("dia 993", "dia993")  # 1000 - 7
+    assert "início do dia993" in slip.replace("dia 993", "dia993")  # 1000 - 7
     assert "+50" in slip
     assert "−10" in slip
     assert "1.033" in slip
@@ -126,7 +126,7 @@ def test_a_period_that_is_over_is_proven_too(house: Service, used: Client) -> No
     slip = response.words.partition("A soma fecha?")[2]
     assert "988" in slip  # 993 - 5
     assert "Confere com o livro-razão" in slip
-    assert "Com o que se moveu depois (45)" in slip  # 50 - 5
+    assert "Com os posteriores (45)" in slip  # 50 - 5
 
 
 def test_the_debt_of_a_postpaid_account(house: Service) -> None:
@@ -138,7 +138,7 @@ def test_the_debt_of_a_postpaid_account(house: Service) -> None:
     assert "Devido em" in slip
     assert "+4" in slip
     assert "Devido no fim de" in slip
-    assert "ao devido de agora, 9" in slip
+    assert "valor devido atual é 9" in slip
     assert "Confere" in slip
 
 
@@ -300,7 +300,7 @@ def test_each_person_sees_their_own_account(house: Service, used: Client) -> Non
     # Another account's key is no filter.
     response = signed_in(house, stranger).get(f"/app/extrato?chave={used.key_id}")
     assert [row[-1] for row in table(response)] == ["2"]
-    assert "Filtro desconhecido, deixado de lado: chave." in response.words
+    assert "Filtro desconhecido, ignorado: chave." in response.words
     response = signed_in(house, stranger).get("/app/extrato?operacao=suframa")
     assert table(response) == []
     assert "Nenhuma consulta cobrada no período, com estes filtros." in response.words

@@ -120,7 +120,7 @@ def test_without_live_sources_the_sandbox_is_shown(tmp_path: Path) -> None:
         assert house.get(federal_of(GOOD)).status == 200
         browser = Browser(house)
         page = browser.get("/status")
-        assert "Nenhuma fonte de produção está ligada" in page.words
+        assert "Nenhuma fonte de produção está ativa" in page.words
         assert "na sandbox" in page.words
         body = estado(browser)
         assert body["ambiente"] == "sandbox"
@@ -176,7 +176,7 @@ def test_while_the_database_is_down_the_service_is_down(
         page = Browser(house).get("/status")
         assert page.status == 200
         assert "O serviço está fora do ar" in page.words
-        assert "O que já foi não pode ser lido no momento." in page.words
+        assert "O histórico não está disponível no momento." in page.words
         assert page.tree.xpath("//*[@class='verdict bad']")
 
 
@@ -187,7 +187,8 @@ def test_a_restart_forgets_nothing(tmp_path: Path) -> None:
         quiet = by_operation(historico(Browser(house)))[CERTIFICATE]
         assert {each["situacao"] for each in quiet["dias"]} == {"sem_consultas"}
         assert (
-            "Nenhum. Onde ninguém consultou, nada se sabe." in Browser(house).get("/status").words
+            "Nenhum incidente. Sem consultas, não há como saber."
+            in Browser(house).get("/status").words
         )
     with open_service(tmp_path, name="rui") as house:
         browser = Browser(house)

@@ -63,12 +63,12 @@ def test_the_menu_marks_the_current_page(operator: Browser, page: str) -> None:
 
 
 def test_an_examination_runs_on_request(operator: Browser) -> None:
-    assert "Ainda não foi examinado" in operator.get(SYSTEM).words
+    assert "Nenhuma verificação desde" in operator.get(SYSTEM).words
     assert operator.post(SYSTEM).location == SYSTEM
     answer = operator.get(SYSTEM)
     names = [cell.text_content() for cell in answer.tree.xpath("//tbody/tr/th")]
-    assert {"banco de dados", "livro de créditos", "cópia de segurança", "TLS"} <= set(names)
-    assert "Examinado " in answer.words
+    assert {"banco de dados", "livro-razão", "backup", "TLS"} <= set(names)
+    assert "Última verificação " in answer.words
     # Failures come first.
     states = [
         badge.text_content().strip()
@@ -117,7 +117,7 @@ def test_settings_are_shown_without_secrets(
     assert rows["cnpja.key"][1].startswith("ambiente")
     assert rows["breaker_failures"][1] == "padrão"
     # The folder was set neither by file nor by variable, so the configured value differs.
-    assert "foi dito no comando" in rows["home"][1]
+    assert "foi informado no comando" in rows["home"][1]
 
 
 def test_settings_that_became_unreadable(
@@ -140,7 +140,7 @@ def test_only_configured_settings(operator: Browser) -> None:
 
 def test_backups_are_listed(operator: Browser) -> None:
     path = f"{OFFICE}/copias"
-    assert "Nenhuma ainda" in operator.get(path).words
+    assert "Nenhum backup" in operator.get(path).words
     folder = operator.house.settings.home / "backups"
     folder.mkdir()
     (folder / "balcao-20261101-030000.tar").write_bytes(b"x" * 2_500_000)
@@ -148,7 +148,7 @@ def test_backups_are_listed(operator: Browser) -> None:
     assert "balcao-20261101-030000.tar" in answer
     assert "01/11/2026 às 00:00" in answer
     assert "2,5" in answer
-    assert "A última está atrasada" in answer
+    assert "O último backup está atrasado" in answer
     assert "No mesmo disco" in answer
 
 
@@ -200,11 +200,11 @@ def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"creditos": "-5"}, "não tem o que retirar"),
+        ({"creditos": "-5"}, "não tem créditos para retirar"),
         ({"creditos": "muitos"}, "número inteiro"),
         ({"pessoa": "Ana"}, "ou deixe os dois em branco"),
         ({"email": "ana@empresa.test"}, "ou deixe os dois em branco"),
-        ({"pessoa": "Ana", "email": "ana"}, "não parece completo"),
+        ({"pessoa": "Ana", "email": "ana"}, "e-mail completo"),
     ],
 )
 def test_invalid_forms_open_no_account(
@@ -221,7 +221,7 @@ def test_a_first_person_with_a_known_e_mail(operator: Browser) -> None:
     fields = {"pessoa": "Eu", "email": operator.user.email}
     answer = open_account(operator, "acme", **fields)
     assert answer.location.endswith("/usuarios?feito=email")
-    assert "A conta foi criada. A pessoa não" in operator.get(answer.location).words
+    assert "A conta foi criada, mas o usuário não" in operator.get(answer.location).words
 
 
 def test_the_month_step() -> None:
@@ -271,7 +271,7 @@ def test_a_source_is_checked_once(tmp_path: Path) -> None:
         assert "falha" in [b.text_content().strip() for b in answer.tree.xpath("//tbody//span")]
         again = operator.post(path, form)
         assert again.status == 409
-        assert "nada foi perguntado de novo" in again.words
+        assert "Nada foi consultado de novo" in again.words
         assert len(house.desk.people.audit(5, action="source.check")) == 1
         assert "abre-te-sesamo" not in asked.text + answer.text + again.text
 

@@ -54,7 +54,7 @@ def test_the_statement_is_by_client(browser: Browser) -> None:
 def test_too_many_lines_are_reported(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("balcao.web.pages.statement.pages.LINES_MAX", 2)
     answer = browser.get("/app/extrato?agrupar=referencia")
-    assert "escolha um período mais curto" in answer.words
+    assert "Escolha um período mais curto" in answer.words
     assert cells(browser, "/app/extrato?agrupar=referencia&por_dia=1", "Referência") == []
 
 
@@ -76,7 +76,7 @@ def test_a_cpf_is_no_filter_and_not_repeated(browser: Browser) -> None:
     for path in ("/app/historico", "/app/extrato"):
         answer = browser.get(f"{path}?cliente={CPF}")
         assert CPF not in answer.text
-        assert "Filtro desconhecido, deixado de lado: cliente." in answer.words
+        assert "Filtro desconhecido, ignorado: cliente." in answer.words
 
 
 def test_one_request_shows_its_tags(browser: Browser) -> None:

@@ -22,8 +22,8 @@ def test_values_are_stripped_and_other_fields_ignored() -> None:
 def test_each_field_has_its_own_error_by_the_form_s_name() -> None:
     """A missing field counts as empty."""
     wrong = {
-        "nome": "Diga o nome, com até 100 caracteres.",
-        "email": "O e-mail não parece completo.",
+        "nome": "Informe o nome, com até 100 caracteres.",
+        "email": "Informe um e-mail completo.",
     }
     assert read(Invited, {}) == wrong
     assert read(Invited, {"nome": "a\tb", "email": "ana"}) == wrong
@@ -36,7 +36,7 @@ def test_each_field_has_its_own_error_by_the_form_s_name() -> None:
         (
             {"plano": "gratuito", "teto": "10", "certidoes": "1"},
             {
-                "teto": "Só o plano pós-pago tem teto mensal; no gratuito o limite é o saldo.",
+                "teto": "Só o plano pós-pago tem limite mensal. No gratuito, o limite é o saldo.",
                 "certidoes": "O plano gratuito nunca inclui as certidões; use pré-pago ou"
                 " pós-pago.",
             },
@@ -47,11 +47,11 @@ def test_fields_that_depend_on_the_plan_need_a_plan(
     form: dict[str, str], complaints: dict[str, str]
 ) -> None:
     assert read(TermsForm, form) == complaints
-    both = complaints | {"tipo": "Escolha para que a conta serve; isso não muda depois."}
+    both = complaints | {"tipo": "Escolha o tipo da conta. Ele não pode ser mudado depois."}
     assert read(NewAccountForm, form | {"nome": "acme"}) == both
 
 
 def test_no_error_repeats_the_typed_text() -> None:
     answer = read(CreditsForm, {"creditos": "52998224725", "motivo": "x" * 501})
-    assert answer == {"motivo": "Diga por quê, em até 500 caracteres."}
+    assert answer == {"motivo": "Informe o motivo, em até 500 caracteres."}
     assert "ana@" not in str(read(Invited, {"nome": "", "email": "ana@"}))

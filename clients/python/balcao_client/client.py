@@ -121,17 +121,16 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaSuframa]:
         """Inscrição na Suframa.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado, que então é usado sem
-        consultar a fonte. 0 força uma consulta nova. Prevalece sobre o cabeçalho.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -165,24 +164,23 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaInscricoes]:
         """Inscrições estaduais da empresa (Sintegra).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -224,22 +222,21 @@ class Balcao(SyncClient):
         """Inscrições estaduais do produtor rural.
 
         cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada; `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        uf: UF consultada. `BR` consulta todas.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -283,18 +280,17 @@ class Balcao(SyncClient):
         cnpj: CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.
         cpf: CPF, com ou sem pontuação; exige data_nascimento.
         data_nascimento: Data de nascimento, yyyyMMdd; obrigatória com cpf.
-        cache_strategy: Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como
-        válida.
-        preferencia_emissao: `2via` procura na fonte uma certidão ainda válida antes de
-        emitir outra; `nova` pede uma emissão nova à fonte.
-        atualizar_online: true: consulta a fonte mesmo que haja um resultado guardado.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        preferencia_emissao: `2via` busca na fonte uma certidão ainda válida antes de emitir
+        outra. `nova` emite uma nova certidão na fonte.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -329,17 +325,16 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaCertidaoEstadual]:
         """Certidão de débitos estaduais.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF cuja certidão se pede; uma por requisição.
-        atualizar_online: true: consulta a fonte mesmo que haja uma certidão guardada.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF da certidão. Uma por requisição.
+        atualizar_online: `true`: consulta a fonte mesmo que haja uma certidão guardada.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -375,19 +370,19 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaEmpresa]:
         """Dados cadastrais da empresa (Receita Federal).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
-        idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha.
-        optin: 1 pede o CPF dos sócios; precisa estar habilitado na conta.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar.
+        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -418,17 +413,16 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Inscrição na Suframa.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado, que então é usado sem
-        consultar a fonte. 0 força uma consulta nova. Prevalece sobre o cabeçalho.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -459,24 +453,23 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Inscrições estaduais da empresa (Sintegra).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -515,22 +508,21 @@ class Balcao(SyncClient):
         """Quanto custaria: Inscrições estaduais do produtor rural.
 
         cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada; `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        uf: UF consultada. `BR` consulta todas.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -571,18 +563,17 @@ class Balcao(SyncClient):
         cnpj: CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.
         cpf: CPF, com ou sem pontuação; exige data_nascimento.
         data_nascimento: Data de nascimento, yyyyMMdd; obrigatória com cpf.
-        cache_strategy: Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como
-        válida.
-        preferencia_emissao: `2via` procura na fonte uma certidão ainda válida antes de
-        emitir outra; `nova` pede uma emissão nova à fonte.
-        atualizar_online: true: consulta a fonte mesmo que haja um resultado guardado.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        preferencia_emissao: `2via` busca na fonte uma certidão ainda válida antes de emitir
+        outra. `nova` emite uma nova certidão na fonte.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -614,17 +605,16 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Certidão de débitos estaduais.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF cuja certidão se pede; uma por requisição.
-        atualizar_online: true: consulta a fonte mesmo que haja uma certidão guardada.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF da certidão. Uma por requisição.
+        atualizar_online: `true`: consulta a fonte mesmo que haja uma certidão guardada.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -657,19 +647,19 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Dados cadastrais da empresa (Receita Federal).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
-        idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha.
-        optin: 1 pede o CPF dos sócios; precisa estar habilitado na conta.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar.
+        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return self._ask(
@@ -721,8 +711,8 @@ class Balcao(SyncClient):
     ) -> Answer[types.RespostaBuscaEmpresas]:
         """Busca de empresas.
 
-        q: Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a
-        última pode terminar em `*`, depois de ao menos três letras.
+        q: Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última
+        pode terminar em `*`, depois de ao menos três letras.
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
@@ -735,8 +725,8 @@ class Balcao(SyncClient):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
-        são empresários individuais, que só `pessoas=true` inclui.
+        mei: Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos
+        são empresários individuais, incluídos só com `pessoas=true`.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -745,13 +735,12 @@ class Balcao(SyncClient):
         situacao_ate: Último dia da situação cadastral.
         capital_min: Menor capital social, em reais.
         capital_max: Maior capital social, em reais.
-        cep: CEPs, ou como começam: de 5 a 8 dígitos.
+        cep: CEPs ou inícios de CEP: de 5 a 8 dígitos.
         raiz: Raízes de CNPJ, 8 caracteres.
-        pessoas: Também pessoas físicas; para contas habilitadas.
+        pessoas: Inclui pessoas físicas. Só para contas habilitadas.
         limite: Resultados por página.
         cursor: O `cursor` da página anterior.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         """
         return self._ask(
             Call(
@@ -823,10 +812,10 @@ class Balcao(SyncClient):
         creditos_maximos: int | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaContagem]:
-        """Quantas empresas são.
+        """Contar empresas.
 
-        q: Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a
-        última pode terminar em `*`, depois de ao menos três letras.
+        q: Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última
+        pode terminar em `*`, depois de ao menos três letras.
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
@@ -839,8 +828,8 @@ class Balcao(SyncClient):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
-        são empresários individuais, que só `pessoas=true` inclui.
+        mei: Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos
+        são empresários individuais, incluídos só com `pessoas=true`.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -849,13 +838,12 @@ class Balcao(SyncClient):
         situacao_ate: Último dia da situação cadastral.
         capital_min: Menor capital social, em reais.
         capital_max: Maior capital social, em reais.
-        cep: CEPs, ou como começam: de 5 a 8 dígitos.
+        cep: CEPs ou inícios de CEP: de 5 a 8 dígitos.
         raiz: Raízes de CNPJ, 8 caracteres.
-        pessoas: Também pessoas físicas; para contas habilitadas.
+        pessoas: Inclui pessoas físicas. Só para contas habilitadas.
         limite: Resultados por página.
         cursor: O `cursor` da página anterior.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         """
         return self._ask(
             Call(
@@ -910,8 +898,7 @@ class Balcao(SyncClient):
         documento: Os seis dígitos publicados de um CPF (`***456789**`), um CNPJ ou a sua
         raiz.
         limite: Resultados por página.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         """
         return self._ask(
             Call(
@@ -957,7 +944,7 @@ class Balcao(SyncClient):
         )
 
     def saldo(self) -> Answer[types.RespostaSaldo]:
-        """Saldo da conta."""
+        """Consultar saldo."""
         return self._ask(Call("GET", "/conta/v1/saldo"))
 
     def consumo(
@@ -968,13 +955,13 @@ class Balcao(SyncClient):
         cliente: str | None = None,
         agrupar: Literal["referencia", ""] | None = None,
     ) -> Answer[types.RespostaConsumo]:
-        """Consumo da conta em um período.
+        """Consultar consumo.
 
         de: Primeiro dia, `AAAA-MM-DD`; padrão: 30 dias até `ate`.
         ate: Último dia, incluído, `AAAA-MM-DD`; padrão: hoje, em Brasília.
         cliente: Só as linhas deste `X-Cliente`.
         agrupar: `referencia`: uma linha também por `X-Referencia`; no máximo 100000 linhas.
-        Sem ele as referências não separam linhas.
+        Sem este parâmetro, as referências não são separadas.
         """
         return self._ask(
             Call(
@@ -992,9 +979,9 @@ class Balcao(SyncClient):
         limite: int | None = None,
         cursor: str | None = None,
     ) -> Answer[types.RespostaOperacoes]:
-        """Operações de uma Idempotency-Key ou de uma referência.
+        """Buscar operações por Idempotency-Key ou referência.
 
-        idempotency_key: A `Idempotency-Key` da requisição: acha uma ou nenhuma.
+        idempotency_key: A `Idempotency-Key` da requisição. Encontra no máximo uma.
         referencia: O `X-Referencia` das requisições.
         limite: Quantas por página, de 1 a 1000; padrão: 100.
         cursor: O `cursor` da página anterior.
@@ -1013,7 +1000,7 @@ class Balcao(SyncClient):
         )
 
     def operacoes(self, request_id: str) -> Answer[types.RespostaOperacao]:
-        """Uma operação: se foi cobrada.
+        """Consultar a cobrança de uma operação.
 
         request_id: O `request_id` da resposta, ou do cabeçalho `X-Request-Id`.
         """
@@ -1022,7 +1009,7 @@ class Balcao(SyncClient):
     def lotes(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaLotes]:
-        """Os lotes da conta.
+        """Listar lotes.
 
         limite: Quantos por página, de 1 a 1000.
         cursor: O `cursor` da página anterior.
@@ -1045,17 +1032,18 @@ class Balcao(SyncClient):
         coluna_cliente: str | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaLoteNovo]:
-        """Um lote novo.
+        """Criar lote.
 
-        operacao: O que perguntar: o caminho de uma consulta.
+        operacao: A operação do lote: o caminho de uma consulta.
         nome: Um nome para o lote.
         coluna_documento: A coluna do documento, de qualquer tipo: nome ou letra.
-        coluna_cnpj: A coluna do CNPJ: nome ou letra; vazio, nenhuma.
-        coluna_cpf: A coluna do CPF: nome ou letra; vazio, nenhuma.
-        coluna_data_nascimento: A coluna do nascimento: nome ou letra; vazio, nenhuma.
-        coluna_uf: A coluna da UF: nome ou letra; vazio, nenhuma.
-        coluna_ref: A coluna da sua referência: nome ou letra; vazio, nenhuma.
-        coluna_cliente: A coluna do cliente: nome ou letra; vazio, nenhuma.
+        coluna_cnpj: A coluna do CNPJ: nome ou letra. Vazio: nenhuma.
+        coluna_cpf: A coluna do CPF: nome ou letra. Vazio: nenhuma.
+        coluna_data_nascimento: A coluna da data de nascimento: nome ou letra. Vazio:
+        nenhuma.
+        coluna_uf: A coluna da UF: nome ou letra. Vazio: nenhuma.
+        coluna_ref: A coluna da sua referência: nome ou letra. Vazio: nenhuma.
+        coluna_cliente: A coluna do cliente: nome ou letra. Vazio: nenhuma.
         """
         return self._ask(
             Call(
@@ -1080,21 +1068,21 @@ class Balcao(SyncClient):
         )
 
     def lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote.
+        """Consultar lote.
 
         id: O `id` do lote.
         """
         return self._ask(Call("GET", "/lotes/v1/{}", documents=(id,)))
 
     def apagar_lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote apagado.
+        """Apagar lote.
 
         id: O `id` do lote.
         """
         return self._ask(Call("DELETE", "/lotes/v1/{}", documents=(id,)))
 
     def confirmar_lote(self, id: str, body: types.ConfirmacaoDeLote) -> Answer[types.RespostaLote]:
-        """Um lote confirmado.
+        """Confirmar lote.
 
         id: O `id` do lote.
         """
@@ -1103,7 +1091,7 @@ class Balcao(SyncClient):
         )
 
     def pausar_lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote pausado.
+        """Pausar lote.
 
         id: O `id` do lote.
         """
@@ -1112,7 +1100,7 @@ class Balcao(SyncClient):
     def retomar_lote(
         self, id: str, body: types.RetomadaDeLote | None = None
     ) -> Answer[types.RespostaLote]:
-        """Um lote retomado.
+        """Retomar lote.
 
         id: O `id` do lote.
         """
@@ -1121,7 +1109,7 @@ class Balcao(SyncClient):
         )
 
     def encerrar_lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote encerrado.
+        """Encerrar lote.
 
         id: O `id` do lote.
         """
@@ -1134,7 +1122,7 @@ class Balcao(SyncClient):
         *,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaLoteNovo]:
-        """Um lote novo, das falhas de outro.
+        """Refazer as linhas que falharam.
 
         id: O `id` do lote.
         """
@@ -1157,7 +1145,7 @@ class Balcao(SyncClient):
         limite: int | None = None,
         cursor: str | None = None,
     ) -> Answer[types.RespostaLinhas]:
-        """As linhas de um lote.
+        """Listar linhas de um lote.
 
         id: O `id` do lote.
         estado: Só as linhas deste estado.
@@ -1212,7 +1200,7 @@ class Balcao(SyncClient):
     def orcamentos(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaOrcamentos]:
-        """Os orçamentos em vigor.
+        """Listar orçamentos.
 
         limite: Quantos por página, de 1 a 1000.
         cursor: O `cursor` da página anterior.
@@ -1224,7 +1212,7 @@ class Balcao(SyncClient):
     def criar_orcamento(
         self, body: types.NovoOrcamento, *, idempotency_key: str | None = None
     ) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento novo."""
+        """Criar orçamento."""
         return self._ask(
             Call(
                 "POST",
@@ -1236,7 +1224,7 @@ class Balcao(SyncClient):
         )
 
     def orcamento(self, id: str) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento.
+        """Consultar orçamento.
 
         id: O `id` do orçamento.
         """
@@ -1245,7 +1233,7 @@ class Balcao(SyncClient):
     def mudar_orcamento(
         self, id: str, body: types.MudancaDeOrcamento
     ) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento mudado.
+        """Alterar orçamento.
 
         id: O `id` do orçamento.
         """
@@ -1254,7 +1242,7 @@ class Balcao(SyncClient):
         )
 
     def remover_orcamento(self, id: str) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento removido.
+        """Remover orçamento.
 
         id: O `id` do orçamento.
         """
@@ -1276,17 +1264,16 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaSuframa]:
         """Inscrição na Suframa.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado, que então é usado sem
-        consultar a fonte. 0 força uma consulta nova. Prevalece sobre o cabeçalho.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1320,24 +1307,23 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaInscricoes]:
         """Inscrições estaduais da empresa (Sintegra).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1379,22 +1365,21 @@ class BalcaoAsync(AsyncClient):
         """Inscrições estaduais do produtor rural.
 
         cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada; `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        uf: UF consultada. `BR` consulta todas.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1438,18 +1423,17 @@ class BalcaoAsync(AsyncClient):
         cnpj: CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.
         cpf: CPF, com ou sem pontuação; exige data_nascimento.
         data_nascimento: Data de nascimento, yyyyMMdd; obrigatória com cpf.
-        cache_strategy: Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como
-        válida.
-        preferencia_emissao: `2via` procura na fonte uma certidão ainda válida antes de
-        emitir outra; `nova` pede uma emissão nova à fonte.
-        atualizar_online: true: consulta a fonte mesmo que haja um resultado guardado.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        preferencia_emissao: `2via` busca na fonte uma certidão ainda válida antes de emitir
+        outra. `nova` emite uma nova certidão na fonte.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1484,17 +1468,16 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaCertidaoEstadual]:
         """Certidão de débitos estaduais.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF cuja certidão se pede; uma por requisição.
-        atualizar_online: true: consulta a fonte mesmo que haja uma certidão guardada.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF da certidão. Uma por requisição.
+        atualizar_online: `true`: consulta a fonte mesmo que haja uma certidão guardada.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1530,19 +1513,19 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaEmpresa]:
         """Dados cadastrais da empresa (Receita Federal).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
-        idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha.
-        optin: 1 pede o CPF dos sócios; precisa estar habilitado na conta.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar.
+        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1573,17 +1556,16 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Inscrição na Suframa.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado, que então é usado sem
-        consultar a fonte. 0 força uma consulta nova. Prevalece sobre o cabeçalho.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1614,24 +1596,23 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Inscrições estaduais da empresa (Sintegra).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1670,22 +1651,21 @@ class BalcaoAsync(AsyncClient):
         """Quanto custaria: Inscrições estaduais do produtor rural.
 
         cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada; `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
+        uf: UF consultada. `BR` consulta todas.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
         idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha;
-        decidido por UF.
-        error_fallback: true: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por
-        requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1726,18 +1706,17 @@ class BalcaoAsync(AsyncClient):
         cnpj: CNPJ, com ou sem pontuação. Não se combina com cpf nem data_nascimento.
         cpf: CPF, com ou sem pontuação; exige data_nascimento.
         data_nascimento: Data de nascimento, yyyyMMdd; obrigatória com cpf.
-        cache_strategy: Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como
-        válida.
-        preferencia_emissao: `2via` procura na fonte uma certidão ainda válida antes de
-        emitir outra; `nova` pede uma emissão nova à fonte.
-        atualizar_online: true: consulta a fonte mesmo que haja um resultado guardado.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        preferencia_emissao: `2via` busca na fonte uma certidão ainda válida antes de emitir
+        outra. `nova` emite uma nova certidão na fonte.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1769,17 +1748,16 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Certidão de débitos estaduais.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        uf: UF cuja certidão se pede; uma por requisição.
-        atualizar_online: true: consulta a fonte mesmo que haja uma certidão guardada.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        uf: UF da certidão. Uma por requisição.
+        atualizar_online: `true`: consulta a fonte mesmo que haja uma certidão guardada.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1812,19 +1790,19 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaCotacao]:
         """Quanto custaria: Dados cadastrais da empresa (Receita Federal).
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou
-        não). Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por
-        idade.
-        cache_strategy: Cache ou fonte primeiro, e o que fazer quando a fonte falha.
-        optin: 1 pede o CPF dos sócios; precisa estar habilitado na conta.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
-        cliente: Para quem é a consulta, num código seu: volta na resposta, no extrato e no
-        consumo. Não é parte do que torna duas requisições a mesma. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        referencia: A que a consulta pertence, num código seu, como o número de um pedido:
-        por ela se acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar.
+        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
         (`MARCA_COM_CPF`).
         """
         return await self._ask(
@@ -1876,8 +1854,8 @@ class BalcaoAsync(AsyncClient):
     ) -> Answer[types.RespostaBuscaEmpresas]:
         """Busca de empresas.
 
-        q: Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a
-        última pode terminar em `*`, depois de ao menos três letras.
+        q: Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última
+        pode terminar em `*`, depois de ao menos três letras.
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
@@ -1890,8 +1868,8 @@ class BalcaoAsync(AsyncClient):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
-        são empresários individuais, que só `pessoas=true` inclui.
+        mei: Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos
+        são empresários individuais, incluídos só com `pessoas=true`.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -1900,13 +1878,12 @@ class BalcaoAsync(AsyncClient):
         situacao_ate: Último dia da situação cadastral.
         capital_min: Menor capital social, em reais.
         capital_max: Maior capital social, em reais.
-        cep: CEPs, ou como começam: de 5 a 8 dígitos.
+        cep: CEPs ou inícios de CEP: de 5 a 8 dígitos.
         raiz: Raízes de CNPJ, 8 caracteres.
-        pessoas: Também pessoas físicas; para contas habilitadas.
+        pessoas: Inclui pessoas físicas. Só para contas habilitadas.
         limite: Resultados por página.
         cursor: O `cursor` da página anterior.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         """
         return await self._ask(
             Call(
@@ -1978,10 +1955,10 @@ class BalcaoAsync(AsyncClient):
         creditos_maximos: int | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaContagem]:
-        """Quantas empresas são.
+        """Contar empresas.
 
-        q: Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a
-        última pode terminar em `*`, depois de ao menos três letras.
+        q: Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última
+        pode terminar em `*`, depois de ao menos três letras.
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
@@ -1994,8 +1971,8 @@ class BalcaoAsync(AsyncClient):
         porte: `ME`, `EPP`, `DEMAIS`.
         matriz: `true`: só matrizes; `false`: só filiais.
         simples: Optante pelo Simples Nacional.
-        mei: Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos
-        são empresários individuais, que só `pessoas=true` inclui.
+        mei: Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos
+        são empresários individuais, incluídos só com `pessoas=true`.
         ddd: DDDs dos telefones.
         dominio: Domínios do e-mail de contato.
         aberta_desde: Primeiro dia de abertura.
@@ -2004,13 +1981,12 @@ class BalcaoAsync(AsyncClient):
         situacao_ate: Último dia da situação cadastral.
         capital_min: Menor capital social, em reais.
         capital_max: Maior capital social, em reais.
-        cep: CEPs, ou como começam: de 5 a 8 dígitos.
+        cep: CEPs ou inícios de CEP: de 5 a 8 dígitos.
         raiz: Raízes de CNPJ, 8 caracteres.
-        pessoas: Também pessoas físicas; para contas habilitadas.
+        pessoas: Inclui pessoas físicas. Só para contas habilitadas.
         limite: Resultados por página.
         cursor: O `cursor` da página anterior.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         """
         return await self._ask(
             Call(
@@ -2065,8 +2041,7 @@ class BalcaoAsync(AsyncClient):
         documento: Os seis dígitos publicados de um CPF (`***456789**`), um CNPJ ou a sua
         raiz.
         limite: Resultados por página.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre
-        ele.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         """
         return await self._ask(
             Call(
@@ -2112,7 +2087,7 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def saldo(self) -> Answer[types.RespostaSaldo]:
-        """Saldo da conta."""
+        """Consultar saldo."""
         return await self._ask(Call("GET", "/conta/v1/saldo"))
 
     async def consumo(
@@ -2123,13 +2098,13 @@ class BalcaoAsync(AsyncClient):
         cliente: str | None = None,
         agrupar: Literal["referencia", ""] | None = None,
     ) -> Answer[types.RespostaConsumo]:
-        """Consumo da conta em um período.
+        """Consultar consumo.
 
         de: Primeiro dia, `AAAA-MM-DD`; padrão: 30 dias até `ate`.
         ate: Último dia, incluído, `AAAA-MM-DD`; padrão: hoje, em Brasília.
         cliente: Só as linhas deste `X-Cliente`.
         agrupar: `referencia`: uma linha também por `X-Referencia`; no máximo 100000 linhas.
-        Sem ele as referências não separam linhas.
+        Sem este parâmetro, as referências não são separadas.
         """
         return await self._ask(
             Call(
@@ -2147,9 +2122,9 @@ class BalcaoAsync(AsyncClient):
         limite: int | None = None,
         cursor: str | None = None,
     ) -> Answer[types.RespostaOperacoes]:
-        """Operações de uma Idempotency-Key ou de uma referência.
+        """Buscar operações por Idempotency-Key ou referência.
 
-        idempotency_key: A `Idempotency-Key` da requisição: acha uma ou nenhuma.
+        idempotency_key: A `Idempotency-Key` da requisição. Encontra no máximo uma.
         referencia: O `X-Referencia` das requisições.
         limite: Quantas por página, de 1 a 1000; padrão: 100.
         cursor: O `cursor` da página anterior.
@@ -2168,7 +2143,7 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def operacoes(self, request_id: str) -> Answer[types.RespostaOperacao]:
-        """Uma operação: se foi cobrada.
+        """Consultar a cobrança de uma operação.
 
         request_id: O `request_id` da resposta, ou do cabeçalho `X-Request-Id`.
         """
@@ -2177,7 +2152,7 @@ class BalcaoAsync(AsyncClient):
     async def lotes(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaLotes]:
-        """Os lotes da conta.
+        """Listar lotes.
 
         limite: Quantos por página, de 1 a 1000.
         cursor: O `cursor` da página anterior.
@@ -2200,17 +2175,18 @@ class BalcaoAsync(AsyncClient):
         coluna_cliente: str | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaLoteNovo]:
-        """Um lote novo.
+        """Criar lote.
 
-        operacao: O que perguntar: o caminho de uma consulta.
+        operacao: A operação do lote: o caminho de uma consulta.
         nome: Um nome para o lote.
         coluna_documento: A coluna do documento, de qualquer tipo: nome ou letra.
-        coluna_cnpj: A coluna do CNPJ: nome ou letra; vazio, nenhuma.
-        coluna_cpf: A coluna do CPF: nome ou letra; vazio, nenhuma.
-        coluna_data_nascimento: A coluna do nascimento: nome ou letra; vazio, nenhuma.
-        coluna_uf: A coluna da UF: nome ou letra; vazio, nenhuma.
-        coluna_ref: A coluna da sua referência: nome ou letra; vazio, nenhuma.
-        coluna_cliente: A coluna do cliente: nome ou letra; vazio, nenhuma.
+        coluna_cnpj: A coluna do CNPJ: nome ou letra. Vazio: nenhuma.
+        coluna_cpf: A coluna do CPF: nome ou letra. Vazio: nenhuma.
+        coluna_data_nascimento: A coluna da data de nascimento: nome ou letra. Vazio:
+        nenhuma.
+        coluna_uf: A coluna da UF: nome ou letra. Vazio: nenhuma.
+        coluna_ref: A coluna da sua referência: nome ou letra. Vazio: nenhuma.
+        coluna_cliente: A coluna do cliente: nome ou letra. Vazio: nenhuma.
         """
         return await self._ask(
             Call(
@@ -2235,14 +2211,14 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote.
+        """Consultar lote.
 
         id: O `id` do lote.
         """
         return await self._ask(Call("GET", "/lotes/v1/{}", documents=(id,)))
 
     async def apagar_lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote apagado.
+        """Apagar lote.
 
         id: O `id` do lote.
         """
@@ -2251,7 +2227,7 @@ class BalcaoAsync(AsyncClient):
     async def confirmar_lote(
         self, id: str, body: types.ConfirmacaoDeLote
     ) -> Answer[types.RespostaLote]:
-        """Um lote confirmado.
+        """Confirmar lote.
 
         id: O `id` do lote.
         """
@@ -2260,7 +2236,7 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def pausar_lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote pausado.
+        """Pausar lote.
 
         id: O `id` do lote.
         """
@@ -2269,7 +2245,7 @@ class BalcaoAsync(AsyncClient):
     async def retomar_lote(
         self, id: str, body: types.RetomadaDeLote | None = None
     ) -> Answer[types.RespostaLote]:
-        """Um lote retomado.
+        """Retomar lote.
 
         id: O `id` do lote.
         """
@@ -2278,7 +2254,7 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def encerrar_lote(self, id: str) -> Answer[types.RespostaLote]:
-        """Um lote encerrado.
+        """Encerrar lote.
 
         id: O `id` do lote.
         """
@@ -2291,7 +2267,7 @@ class BalcaoAsync(AsyncClient):
         *,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaLoteNovo]:
-        """Um lote novo, das falhas de outro.
+        """Refazer as linhas que falharam.
 
         id: O `id` do lote.
         """
@@ -2314,7 +2290,7 @@ class BalcaoAsync(AsyncClient):
         limite: int | None = None,
         cursor: str | None = None,
     ) -> Answer[types.RespostaLinhas]:
-        """As linhas de um lote.
+        """Listar linhas de um lote.
 
         id: O `id` do lote.
         estado: Só as linhas deste estado.
@@ -2369,7 +2345,7 @@ class BalcaoAsync(AsyncClient):
     async def orcamentos(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaOrcamentos]:
-        """Os orçamentos em vigor.
+        """Listar orçamentos.
 
         limite: Quantos por página, de 1 a 1000.
         cursor: O `cursor` da página anterior.
@@ -2381,7 +2357,7 @@ class BalcaoAsync(AsyncClient):
     async def criar_orcamento(
         self, body: types.NovoOrcamento, *, idempotency_key: str | None = None
     ) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento novo."""
+        """Criar orçamento."""
         return await self._ask(
             Call(
                 "POST",
@@ -2393,7 +2369,7 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def orcamento(self, id: str) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento.
+        """Consultar orçamento.
 
         id: O `id` do orçamento.
         """
@@ -2402,7 +2378,7 @@ class BalcaoAsync(AsyncClient):
     async def mudar_orcamento(
         self, id: str, body: types.MudancaDeOrcamento
     ) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento mudado.
+        """Alterar orçamento.
 
         id: O `id` do orçamento.
         """
@@ -2411,7 +2387,7 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def remover_orcamento(self, id: str) -> Answer[types.RespostaOrcamento]:
-        """Um orçamento removido.
+        """Remover orçamento.
 
         id: O `id` do orçamento.
         """

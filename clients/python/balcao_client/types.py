@@ -15,35 +15,35 @@ class Erro(TypedDict):
     error: bool
     """Sempre `true` nesta resposta."""
     error_message: DetalheErro
-    """O que houve."""
+    """O erro."""
     message: str
     """Igual a `error_message.message`."""
     creditos_necessarios: NotRequired[int]
-    """Só com status 402: os créditos que a consulta pede."""
+    """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
-    """Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem."""
+    """Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta."""
     creditos_maximos: NotRequired[int]
-    """Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite."""
+    """Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos."""
     teto: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O teto do orçamento que recusou."""
+    """Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta."""
     usado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que dele foi usado no período."""
+    """Só com `TETO_…` de um orçamento: O valor usado no período."""
     reservado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento."""
+    """Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento."""
     necessario: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que a consulta pede."""
+    """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
-    """Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca."""
+    """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
 
 
 class DetalheErro(TypedDict):
-    """O que houve, para pessoas e para programas."""
+    """O erro, para pessoas e para programas."""
 
     message: str
     """Texto para pessoas."""
     code: str
-    """Código estável, para programas; podem aparecer novos. Os de cada status estão na
-    descrição das respostas.
+    """Código estável, para programas. Podem aparecer novos. Os códigos de cada status estão
+    na descrição das respostas.
     """
 
 
@@ -57,27 +57,27 @@ class ErroSuframa(TypedDict):
     error: bool
     """Sempre `true` nesta resposta."""
     error_message: DetalheErro
-    """O que houve."""
+    """O erro."""
     message: str
     """Igual a `error_message.message`."""
     cnpj: NotRequired[str]
     """CNPJ consultado, sem pontuação, quando é conhecido."""
     creditos_necessarios: NotRequired[int]
-    """Só com status 402: os créditos que a consulta pede."""
+    """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
-    """Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem."""
+    """Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta."""
     creditos_maximos: NotRequired[int]
-    """Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite."""
+    """Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos."""
     teto: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O teto do orçamento que recusou."""
+    """Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta."""
     usado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que dele foi usado no período."""
+    """Só com `TETO_…` de um orçamento: O valor usado no período."""
     reservado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento."""
+    """Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento."""
     necessario: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que a consulta pede."""
+    """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
-    """Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca."""
+    """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
 
 
 class ErroInscricoes(TypedDict):
@@ -90,29 +90,29 @@ class ErroInscricoes(TypedDict):
     error: bool
     """Sempre `true` nesta resposta."""
     error_message: DetalheErro
-    """O que houve."""
+    """O erro."""
     message: str
     """Igual a `error_message.message`."""
     cnpj: NotRequired[str]
     """CNPJ consultado, sem pontuação, quando é conhecido."""
     inscricoes_estaduais: list[InscricaoEstadual]
-    """Sempre vazia: nada se sabe das inscrições."""
+    """Sempre vazia: não há dados de inscrições."""
     creditos_necessarios: NotRequired[int]
-    """Só com status 402: os créditos que a consulta pede."""
+    """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
-    """Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem."""
+    """Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta."""
     creditos_maximos: NotRequired[int]
-    """Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite."""
+    """Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos."""
     teto: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O teto do orçamento que recusou."""
+    """Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta."""
     usado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que dele foi usado no período."""
+    """Só com `TETO_…` de um orçamento: O valor usado no período."""
     reservado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento."""
+    """Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento."""
     necessario: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que a consulta pede."""
+    """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
-    """Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca."""
+    """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
 
 
 class ErroProdutorRural(TypedDict):
@@ -125,29 +125,29 @@ class ErroProdutorRural(TypedDict):
     error: bool
     """Sempre `true` nesta resposta."""
     error_message: DetalheErro
-    """O que houve."""
+    """O erro."""
     message: str
     """Igual a `error_message.message`."""
     cpf: NotRequired[str]
     """CPF consultado, sem pontuação, quando é conhecido."""
     inscricoes_estaduais: list[InscricaoProdutorRural]
-    """Sempre vazia: nada se sabe das inscrições."""
+    """Sempre vazia: não há dados de inscrições."""
     creditos_necessarios: NotRequired[int]
-    """Só com status 402: os créditos que a consulta pede."""
+    """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
-    """Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem."""
+    """Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta."""
     creditos_maximos: NotRequired[int]
-    """Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite."""
+    """Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos."""
     teto: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O teto do orçamento que recusou."""
+    """Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta."""
     usado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que dele foi usado no período."""
+    """Só com `TETO_…` de um orçamento: O valor usado no período."""
     reservado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento."""
+    """Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento."""
     necessario: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que a consulta pede."""
+    """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
-    """Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca."""
+    """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
 
 
 class ErroEmpresa(TypedDict):
@@ -160,27 +160,27 @@ class ErroEmpresa(TypedDict):
     error: bool
     """Sempre `true` nesta resposta."""
     error_message: DetalheErro
-    """O que houve."""
+    """O erro."""
     message: str
     """Igual a `error_message.message`."""
     response: dict[str, object] | None
     """Sempre nulo: não há dados."""
     creditos_necessarios: NotRequired[int]
-    """Só com status 402: os créditos que a consulta pede."""
+    """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
-    """Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem."""
+    """Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta."""
     creditos_maximos: NotRequired[int]
-    """Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite."""
+    """Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos."""
     teto: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O teto do orçamento que recusou."""
+    """Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta."""
     usado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que dele foi usado no período."""
+    """Só com `TETO_…` de um orçamento: O valor usado no período."""
     reservado: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento."""
+    """Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento."""
     necessario: NotRequired[int]
-    """Só com `TETO_…` de um orçamento: O que a consulta pede."""
+    """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
-    """Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca."""
+    """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
 
 
 class RespostaSuframa(TypedDict):
@@ -319,21 +319,21 @@ class RespostaInscricoes(TypedDict):
     cnpj: str
     """CNPJ consultado, sem pontuação."""
     razao_social: str | None
-    """Razão social, quando a fonte a diz."""
+    """Razão social, se a fonte informa."""
     uf: str | None
     """UF da própria empresa, quando conhecida."""
     inscricoes_estaduais: list[InscricaoEstadual]
     """Inscrições encontradas: ativas primeiro, depois por UF e número."""
     ufs: NotRequired[list[OrigemUf]]
-    """Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."""
+    """Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."""
     inscricoes_omitidas: NotRequired[int]
-    """Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
-    traz numa situação que não se sabe ler.
+    """Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+    situação desconhecida na fonte.
     """
 
 
 class InscricaoEstadual(TypedDict):
-    """Uma inscrição estadual. O que nenhuma fonte sabe é omitido."""
+    """Uma inscrição estadual. Campos sem informação são omitidos."""
 
     inscricao_estadual: str
     """Número da inscrição."""
@@ -364,7 +364,7 @@ class InscricaoEstadual(TypedDict):
     updated_at: NotRequired[str]
     """Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."""
     endereco: NotRequired[EnderecoInscricao]
-    """Só com `endereco=true`, quando a fonte tem um."""
+    """Só com `endereco=true`, se a fonte tem o endereço."""
 
 
 class EnderecoInscricao(TypedDict):
@@ -381,7 +381,7 @@ class EnderecoInscricao(TypedDict):
     municipio: str
     """Município."""
     codigo_municipio_ibge: str
-    """Código IBGE do município; vazio se a fonte não o diz."""
+    """Código IBGE do município. Vazio se a fonte não informa."""
     uf: str
     """Sigla da UF do endereço."""
     cep: str
@@ -389,7 +389,7 @@ class EnderecoInscricao(TypedDict):
 
 
 class OrigemUf(TypedDict):
-    """De onde veio a resposta de uma UF."""
+    """Origem da resposta de uma UF."""
 
     uf: str
     """A UF."""
@@ -411,21 +411,21 @@ class RespostaProdutorRural(TypedDict):
     cpf: str
     """CPF consultado, sem pontuação."""
     nome: str | None
-    """Nome do produtor, quando a fonte o diz."""
+    """Nome do produtor, se a fonte informa."""
     uf: str
     """UF consultada, ou `BR`."""
     inscricoes_estaduais: list[InscricaoProdutorRural]
     """Inscrições encontradas: ativas primeiro, depois por UF e número."""
     ufs: NotRequired[list[OrigemUf]]
-    """Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."""
+    """Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."""
     inscricoes_omitidas: NotRequired[int]
-    """Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
-    traz numa situação que não se sabe ler.
+    """Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+    situação desconhecida na fonte.
     """
 
 
 class InscricaoProdutorRural(TypedDict):
-    """Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido."""
+    """Uma inscrição de produtor rural. Campos sem informação são omitidos."""
 
     inscricao_estadual: str
     """Número da inscrição."""
@@ -458,7 +458,7 @@ class InscricaoProdutorRural(TypedDict):
     updated_at: NotRequired[str]
     """Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."""
     endereco: NotRequired[EnderecoProdutorRural]
-    """Só com `endereco=true`, quando a fonte tem um."""
+    """Só com `endereco=true`, se a fonte tem o endereço."""
 
 
 class EnderecoProdutorRural(TypedDict):
@@ -473,7 +473,7 @@ class EnderecoProdutorRural(TypedDict):
     municipio: str
     """Município."""
     codigo_municipio_ibge: str
-    """Código IBGE do município; vazio se a fonte não o diz."""
+    """Código IBGE do município. Vazio se a fonte não informa."""
     uf: str
     """Sigla da UF do endereço."""
     cep: str
@@ -486,7 +486,7 @@ class RespostaCertidaoFederal(TypedDict):
     request_id: str
     """Identificador único da operação."""
     success: bool
-    """`true`: CND ou CPEND; `false`: a consulta terminou sem elas."""
+    """`true`: CND ou CPEND. `false`: consulta concluída sem elas."""
     error: bool
     """Sempre `false` nesta resposta."""
     error_message: dict[str, object]
@@ -503,7 +503,7 @@ class RespostaCertidaoFederal(TypedDict):
     """CNPJ consultado, com pontuação."""
     certificate_cnpj: str | None
     """CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial. A
-    certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF.
+    certidão vale para todos os estabelecimentos. Nulo em consultas por CPF.
     """
     cpf: str | None
     """CPF consultado, com pontuação."""
@@ -520,7 +520,7 @@ class RespostaCertidaoFederal(TypedDict):
     effective_validity: str | None
     """A maior das duas."""
     valid_until: str | None
-    """Último dia em que este resultado pode ser servido do cache; nulo: em nenhum."""
+    """Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado."""
     source_queried_at: str
     """Quando a fonte foi consultada."""
     served_at: str
@@ -530,15 +530,15 @@ class RespostaCertidaoFederal(TypedDict):
     issued_successfully: bool
     """Indicador de emissão da fonte."""
     rfb_debts: bool | None
-    """Débitos na Receita Federal, quando a fonte o diz."""
+    """Débitos na Receita Federal, se a fonte informa."""
     pgfn_debts: bool | None
-    """Débitos na PGFN, quando a fonte o diz."""
+    """Débitos na PGFN, se a fonte informa."""
     receipt_type: str
     """Tipo do comprovante; vazio quando não há."""
     receipt_verification_code: str
     """Código de verificação do comprovante."""
     print: str | None
-    """Endereço do comprovante, que pede a chave da mesma conta."""
+    """Endereço do comprovante, acessível com uma chave da mesma conta."""
     provider_code: int
     """Código devolvido pelo fornecedor."""
     provider_billable: bool
@@ -546,7 +546,7 @@ class RespostaCertidaoFederal(TypedDict):
     provider_elapsed_time_in_milliseconds: int
     """Tempo do fornecedor."""
     billing: Cobranca
-    """O que esta consulta custou."""
+    """O preço cobrado por esta consulta."""
     message: NotRequired[str]
     """Só no resultado negativo: o que aconteceu."""
 
@@ -588,7 +588,7 @@ class RespostaCertidaoEstadual(TypedDict):
     validade: str | None
     """Validade."""
     print: str | None
-    """Endereço público do comprovante em PDF; nulo quando não há."""
+    """Endereço público do comprovante em PDF. Nulo se não há."""
     message: NotRequired[str]
     """Só no resultado negativo: o que aconteceu."""
 
@@ -605,9 +605,9 @@ class RespostaEmpresa(TypedDict):
     error_message: dict[str, object] | None
     """Sempre nulo nesta resposta: não há erro."""
     data_base: str | None
-    """Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro
-    público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo quando
-    a fonte tem uma cópia e não informa de que dia.
+    """Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o dia
+    (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não informa
+    a data.
     """
     response: Empresa
     """Os dados cadastrais."""
@@ -653,7 +653,7 @@ class Empresa(TypedDict):
     endereco_eletronico: NotRequired[str | None]
     """E-mail de contato."""
     telefone: NotRequired[str | None]
-    """Telefone com DDD, só dígitos; dois são separados por ` / `."""
+    """Telefone com DDD, só dígitos. Dois telefones são separados por ` / `."""
     ente_federativo_responsavel: NotRequired[str | None]
     """Ente federativo responsável."""
     situacao_cadastral: NotRequired[str | None]
@@ -685,7 +685,7 @@ class Socio(TypedDict):
     nome: NotRequired[str | None]
     """Nome ou nome empresarial."""
     cpf_cnpj_socio: NotRequired[str | None]
-    """CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`."""
+    """CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`."""
     qualificacao_socio: NotRequired[str | None]
     """Qualificação na empresa."""
     pais: NotRequired[str | None]
@@ -701,7 +701,7 @@ class Socio(TypedDict):
 
 
 class RespostaCotacao(TypedDict):
-    """O que a consulta custaria agora."""
+    """O preço atual da consulta."""
 
     request_id: str
     """Identificador único da operação."""
@@ -712,57 +712,59 @@ class RespostaCotacao(TypedDict):
     operacao: str
     """Operação, como no endereço."""
     creditos_min: int
-    """O mínimo que custaria."""
+    """Preço mínimo."""
     creditos_max: int
-    """O máximo que custaria."""
+    """Preço máximo."""
     exato: bool
-    """`true`: o mínimo e o máximo são um só."""
+    """`true`: o mínimo e o máximo são iguais."""
     caminho: Literal["cache", "fonte", "misto", "proprio"]
-    """De onde viria a resposta: da cópia própria, do cache, da fonte ou de mais de um."""
+    """Origem prevista da resposta: cópia própria, resultado guardado, fonte ou mais de uma."""
     regra: str | None
-    """A regra da tabela de preços, quando a resposta está à mão; senão nulo."""
+    """A regra da tabela de preços, se há um resultado guardado. Nulo nos demais casos."""
     idade_dias: int | None
-    """Idade da resposta que está à mão, em dias inteiros; senão nulo."""
+    """Idade do resultado guardado, em dias inteiros. Nulo se não há."""
     valida_ate: str | None
-    """Último dia da certidão que está à mão; senão nulo."""
+    """Último dia de validade da certidão guardada. Nulo se não há."""
     fontes: list[FonteCotada]
-    """Quem pode ser consultado sobre isto, nesta ordem."""
+    """As fontes que podem ser consultadas, nesta ordem."""
     saldo_apos_maximo: int | None
-    """O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."""
+    """Créditos disponíveis menos o preço máximo. Negativo se faltam créditos. Nulo se a
+    conta não tem limite.
+    """
     tetos: list[TetoCotado]
-    """Os tetos dos quais ela faria parte."""
+    """Os limites que se aplicam à consulta."""
     recusa: str | None
-    """O código que a consulta receberia agora em vez de um resultado; senão nulo."""
+    """O código de erro que a consulta receberia agora. Nulo se não houver erro previsto."""
     cotado_em: str
     """Quando isto valia."""
 
 
 class FonteCotada(TypedDict):
-    """Quem pode ser consultado sobre isto, e como está."""
+    """Uma fonte que pode ser consultada e a situação dela."""
 
     nome: str
     """Nome da fonte."""
     estado: Literal["desconhecida", "instavel", "parada", "respondendo"]
-    """Como respondeu na última hora; `desconhecida`: ninguém a consultou."""
+    """Situação na última hora. `desconhecida`: sem consultas."""
 
 
 class TetoCotado(TypedDict):
-    """Um teto do qual a consulta faria parte."""
+    """Um limite que se aplica à consulta."""
 
     de: str
-    """De quem é: `conta`, o teto mensal do pós-pago; `chave`, `cliente`, `lote` ou
+    """O dono do limite: `conta`, o limite mensal do pós-pago; `chave`, `cliente`, `lote` ou
     `carteira`, um orçamento.
     """
     teto: int
     """O teto."""
     usado: int
-    """Gastos no período."""
+    """Créditos gastos no período."""
     reservado: int
-    """Reservados por consultas em andamento."""
+    """Créditos reservados por consultas em andamento."""
     resta: int
-    """O que ainda cabe."""
+    """O valor restante."""
     volta_em: str | None
-    """Quando o período recomeça."""
+    """Quando começa o próximo período."""
 
 
 class RespostaBuscaEmpresas(TypedDict):
@@ -775,18 +777,18 @@ class RespostaBuscaEmpresas(TypedDict):
     error: bool
     """Sempre `false` nesta resposta."""
     itens: list[EmpresaEncontrada]
-    """Em ordem de CNPJ; com `q` sozinho, os mais relevantes primeiro."""
+    """Em ordem de CNPJ. Só com `q`, por relevância."""
     parcial: bool
-    """`true`: a página levaria tempo demais e veio curta; siga com `cursor`."""
+    """`true`: página parcial, porque a completa levaria tempo demais. Continue com `cursor`."""
     cursor: str | None
-    """Para a página seguinte; nulo na última."""
+    """Cursor da página seguinte. Nulo na última."""
     competencia: str
     """Mês dos dados, `AAAA-MM`."""
     data_base: str
     """Dia dos dados."""
     inclui_pessoas: bool
-    """`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
-    `pessoas=true` inclui.
+    """`false`: sem empresários individuais, MEI e outras pessoas físicas, incluídos só com
+    `pessoas=true`.
     """
 
 
@@ -831,17 +833,17 @@ class RespostaContagem(TypedDict):
     error: bool
     """Sempre `false` nesta resposta."""
     total: int
-    """Quantos são; se não `exato`, ao menos estes."""
+    """O total. Se não `exato`, o mínimo."""
     exato: bool
-    """`false`: são mais do que se conta, ou mais do que se pôde ver."""
+    """`false`: o total passa do máximo contado ou do que foi possível verificar."""
     inclui_pessoas: bool
-    """`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
-    `pessoas=true` inclui.
+    """`false`: sem empresários individuais, MEI e outras pessoas físicas, incluídos só com
+    `pessoas=true`.
     """
 
 
 class RespostaBuscaSocios(TypedDict):
-    """Sócios com um nome ou documento, e as suas empresas."""
+    """Sócios com um nome ou documento e as empresas deles."""
 
     request_id: str
     """Identificador único da operação."""
@@ -850,9 +852,9 @@ class RespostaBuscaSocios(TypedDict):
     error: bool
     """Sempre `false` nesta resposta."""
     itens: list[SocioEncontrado]
-    """No máximo 100, em ordem de CNPJ."""
+    """Até 100, em ordem de CNPJ."""
     parcial: bool
-    """`true`: há, ou pode haver, mais do que isto."""
+    """`true`: há ou pode haver mais resultados."""
     competencia: str
     """Mês dos dados, `AAAA-MM`."""
     data_base: str
@@ -860,12 +862,12 @@ class RespostaBuscaSocios(TypedDict):
 
 
 class SocioEncontrado(TypedDict):
-    """Um sócio, e a empresa da qual é."""
+    """Um sócio e a empresa dele."""
 
     nome: str | None
     """Nome ou nome empresarial."""
     documento: str | None
-    """CNPJ, ou CPF na forma `***456789**`, como a Receita Federal publica."""
+    """CNPJ ou CPF mascarado, como `***456789**`, na forma publicada pela Receita Federal."""
     qualificacao: str | None
     """Qualificação na empresa."""
     data_de_entrada: str | None
@@ -877,7 +879,7 @@ class SocioEncontrado(TypedDict):
 
 
 class RespostaSaldo(TypedDict):
-    """O que a conta ainda pode gastar."""
+    """Quanto a conta ainda pode gastar."""
 
     request_id: str
     """Identificador desta requisição."""
@@ -892,17 +894,17 @@ class RespostaSaldo(TypedDict):
     modo: Literal["live", "test"]
     """Produção ou teste."""
     saldo_creditos: int | None
-    """Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo."""
+    """Saldo, incluindo as reservas. Nulo no pós-pago, que não tem saldo."""
     creditos_reservados: int
-    """Reservados por consultas em andamento."""
+    """Créditos reservados por consultas em andamento."""
     creditos_disponiveis: int | None
-    """O que se pode gastar agora; nulo: pós-pago sem teto."""
+    """Créditos disponíveis agora. Nulo no pós-pago sem limite."""
     teto_mensal_creditos: int | None
-    """Teto do mês no pós-pago, se há um."""
+    """Limite de gasto do mês no pós-pago, se houver."""
     mes: str
     """Mês em Brasília."""
     creditos_gastos_no_mes: int
-    """Cobrados neste mês."""
+    """Créditos cobrados neste mês."""
 
 
 class RespostaConsumo(TypedDict):
@@ -936,19 +938,19 @@ class LinhaConsumo(TypedDict):
     chave: str | None
     """Nome da chave que consultou."""
     origem: Literal["cache", "online"]
-    """De onde veio."""
+    """Origem da resposta."""
     consultas: int
     """Consultas cobradas."""
     creditos: int
-    """Créditos que custaram."""
+    """Créditos cobrados."""
     cliente: str | None
-    """O `X-Cliente` delas; nulo: sem ele."""
+    """O `X-Cliente` das consultas. Nulo se não foi enviado."""
     referencia: str | None
-    """O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."""
+    """O `X-Referencia` das consultas, com `agrupar=referencia`. Nulo nos demais casos."""
 
 
 class RespostaOperacoes(TypedDict):
-    """Requisições e o que foi feito delas."""
+    """Requisições e o resultado delas."""
 
     request_id: str
     """Identificador desta requisição."""
@@ -957,30 +959,30 @@ class RespostaOperacoes(TypedDict):
     error: bool
     """Sempre `false` nesta resposta."""
     itens: list[OperacaoAchada]
-    """As mais novas primeiro."""
+    """Da mais recente à mais antiga."""
     cursor: str | None
-    """Para pedir as que vêm depois destas; nulo: não há mais."""
+    """Cursor da página seguinte. Nulo na última."""
 
 
 class OperacaoAchada(TypedDict):
-    """O que foi feito de uma requisição."""
+    """Uma requisição e o resultado dela."""
 
     operacao_id: str
     """O identificador perguntado."""
     operacao: str
     """Operação, como no endereço."""
     estado: Literal["em_andamento", "cobrada", "nao_cobrada"]
-    """O que foi feito dela."""
+    """Estado da operação."""
     creditos: int
     """Cobrados."""
     creditos_reservados: int
-    """Reservados enquanto ela está em andamento."""
+    """Créditos reservados durante o andamento."""
     regra: str | None
-    """A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-    que podem mudar; nulo enquanto está em andamento.
+    """A regra da tabela de preços aplicada ou o motivo de nada ter sido cobrado. O texto
+    pode mudar. Nulo durante o andamento.
     """
     regra_codigo: str | None
-    """O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+    """O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
     `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
     `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
     `rural_producer/uf+addresses`, `federal_certificate/cache`,
@@ -988,17 +990,17 @@ class OperacaoAchada(TypedDict):
     `company/lookup`.
     """
     origem: Literal["cache", "online"] | None
-    """De onde veio o resultado; nulo enquanto não há nenhum."""
+    """Origem do resultado. Nulo enquanto não houver resultado."""
     chave: str | None
     """Nome da chave que consultou."""
     iniciada_em: str
     """Início."""
     concluida_em: str | None
-    """Fim; nulo enquanto está em andamento."""
+    """Fim. Nulo durante o andamento."""
     cliente: str | None
-    """O `X-Cliente` dela, se houve."""
+    """O `X-Cliente` da requisição, se enviado."""
     referencia: str | None
-    """O `X-Referencia` dela, se houve."""
+    """O `X-Referencia` da requisição, se enviado."""
 
 
 class RespostaLotes(TypedDict):
@@ -1013,7 +1015,7 @@ class RespostaLotes(TypedDict):
     itens: list[Lote]
     """Os itens."""
     cursor: str | None
-    """Para a página seguinte; nulo: a última."""
+    """Cursor da página seguinte. Nulo na última."""
 
 
 class Lote(TypedDict):
@@ -1022,7 +1024,7 @@ class Lote(TypedDict):
     id: str
     """Identificador do lote."""
     nome: str
-    """Nome que lhe deram; vazio, se nenhum."""
+    """Nome do lote. Vazio se não tem nome."""
     operacao: str
     """Operação, como no endereço."""
     estado: Literal[
@@ -1037,29 +1039,31 @@ class Lote(TypedDict):
         "recusado",
         "validando",
     ]
-    """Em que estado está."""
+    """Estado do lote."""
     motivo: Literal["fonte", "limite_da_chave", "saldo", "teto", "usuario"] | None
-    """Por que está pausado; senão nulo."""
+    """Motivo da pausa. Nulo se não está pausado."""
     codigo: str | None
-    """O código do que o pausou, ou do que há com o arquivo recusado."""
+    """Código do motivo da pausa ou do problema no arquivo recusado."""
     mensagem: str | None
-    """O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."""
+    """O problema no arquivo recusado, ou o motivo da pausa e o que fazer. Nulo nos demais
+    casos.
+    """
     colunas: list[str]
-    """Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
-    código; vazio antes disso.
+    """Como as colunas do arquivo foram entendidas e em quantas linhas uma delas não tem um
+    código. Vazio antes da leitura.
     """
     linhas: LinhasDoLote
     """Quantas linhas há, por estado."""
     cotacao: CotacaoDoLote | None
-    """O preço; nulo antes da cotação."""
+    """O preço. Nulo antes da cotação."""
     teto_creditos: int | None
     """O teto confirmado; nulo antes disso."""
     creditos_gastos: int
-    """Cobrados até agora."""
+    """Créditos cobrados até agora."""
     creditos_reservados: int
-    """Reservados pelas linhas em andamento."""
+    """Créditos reservados pelas linhas em andamento."""
     repete: str | None
-    """O lote cujas falhas este repete; senão nulo."""
+    """O lote cujas falhas são repetidas por este. Nulo se não é uma repetição."""
     criado_em: str
     """Quando chegou."""
     confirmado_em: str | None
@@ -1067,7 +1071,7 @@ class Lote(TypedDict):
     terminado_em: str | None
     """Quando terminou."""
     apagado_em: str
-    """Quando os dados são, ou foram, apagados."""
+    """Quando os dados serão ou foram apagados."""
 
 
 class LinhasDoLote(TypedDict):
@@ -1078,9 +1082,9 @@ class LinhasDoLote(TypedDict):
     validas: int
     """Linhas a consultar ou consultadas."""
     invalidas: int
-    """Linhas que não perguntam nada; não custam nada."""
+    """Linhas que não podem ser consultadas, sem custo."""
     repetidas: int
-    """Linhas iguais a uma anterior; não custam nada."""
+    """Linhas iguais a uma anterior, sem custo."""
     pendentes: int
     """Ainda não consultadas."""
     em_andamento: int
@@ -1088,42 +1092,42 @@ class LinhasDoLote(TypedDict):
     concluidas: int
     """Respondidas."""
     falhas: int
-    """Não respondidas; não custam nada e podem ser repetidas."""
+    """Linhas não respondidas, sem custo. Podem ser repetidas."""
     recusadas: int
-    """Que a conta não pode consultar; não custam nada."""
+    """Linhas que a conta não pode consultar, sem custo."""
     canceladas: int
-    """Que não serão mais consultadas; não custam nada."""
+    """Linhas que não serão mais consultadas, sem custo."""
 
 
 class CotacaoDoLote(TypedDict):
-    """O que o lote custaria."""
+    """O preço do lote."""
 
     digest: str
-    """O que se confirma: as linhas, a tabela e os parâmetros."""
+    """Resumo do que é confirmado: linhas, preços e parâmetros."""
     creditos_min: int
-    """O mínimo que custaria."""
+    """Preço mínimo."""
     creditos_max: int
-    """O máximo que custaria."""
+    """Preço máximo."""
     creditos_esperados: int | None
-    """Pelo que linhas assim custaram antes nesta conta; nulo, se foram menos de 100."""
+    """Estimativa pelo custo de linhas parecidas nesta conta. Nulo se foram menos de 100."""
     validas: int
     """Linhas a consultar."""
     a_mao: int
-    """Das quais a resposta já está à mão."""
+    """Linhas com resultado guardado."""
     a_consultar: int
-    """Das quais uma fonte pode ter de ser consultada."""
+    """Linhas que podem exigir consulta à fonte."""
     valida_ate: str
-    """Até quando pode ser confirmada."""
+    """Prazo para confirmar."""
     saldo_apos_maximo: int | None
-    """O disponível menos o que ainda pode custar; negativo, se falta; nulo, se nada limita a
-    conta.
+    """Créditos disponíveis menos o preço máximo. Negativo se faltam créditos. Nulo se a
+    conta não tem limite.
     """
     duracao_estimada_s: int | None
-    """Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais
-    consultasse; nulo, se nenhuma delas respondeu.
+    """Tempo estimado, em segundos, pelo tempo de resposta das fontes na última hora, sem
+    outras consultas. Nulo se nenhuma respondeu.
     """
     fontes: list[FonteCotada]
-    """Quem pode ter de ser consultado, nesta ordem, e como está agora."""
+    """Fontes que podem ser consultadas, nesta ordem, e a situação atual."""
 
 
 class RespostaLoteNovo(TypedDict):
@@ -1138,7 +1142,7 @@ class RespostaLoteNovo(TypedDict):
     id: str
     """Identificador do lote."""
     nome: str
-    """Nome que lhe deram; vazio, se nenhum."""
+    """Nome do lote. Vazio se não tem nome."""
     operacao: str
     """Operação, como no endereço."""
     estado: Literal[
@@ -1153,7 +1157,7 @@ class RespostaLoteNovo(TypedDict):
         "recusado",
         "validando",
     ]
-    """Em que estado está."""
+    """Estado do lote."""
 
 
 class RespostaLinhas(TypedDict):
@@ -1168,18 +1172,18 @@ class RespostaLinhas(TypedDict):
     itens: list[LinhaDoLote]
     """Os itens."""
     cursor: str | None
-    """Para a página seguinte; nulo: a última."""
+    """Cursor da página seguinte. Nulo na última."""
 
 
 class LinhaDoLote(TypedDict):
-    """Uma linha do arquivo e o que foi feito dela."""
+    """Uma linha do arquivo e o resultado dela."""
 
     linha: int
-    """Linha do arquivo; a do cabeçalho é a 1."""
+    """Linha do arquivo. O cabeçalho é a linha 1."""
     ref: str | None
     """Identificador do cliente, da coluna `ref`."""
     documento: str | None
-    """CNPJ, ou CPF mascarado; nulo, se não foi lido."""
+    """CNPJ ou CPF mascarado. Nulo se não foi lido."""
     estado: Literal[
         "cancelada",
         "concluida",
@@ -1190,17 +1194,18 @@ class LinhaDoLote(TypedDict):
         "recusada",
         "repetida",
     ]
-    """O que foi feito da linha."""
+    """Estado da linha."""
     codigo: str | None
-    """Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou
-    o erro; senão nulo. Podem surgir códigos novos.
+    """Motivo de ser inválida, como `documento_invalido`, `nao_e_documento` ou
+    `raiz_de_cnpj`, ou o código do erro. Nulo nos demais casos. Podem surgir códigos
+    novos.
     """
     creditos: int
-    """Cobrados, ou reservados enquanto em andamento."""
+    """Créditos cobrados ou, em andamento, reservados."""
     request_id: str | None
-    """Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece."""
+    """Número da consulta, para `/conta/v1/operacoes/{request_id}`."""
     repetida_de: int | None
-    """A primeira linha igual; senão nulo."""
+    """A primeira linha igual. Nulo se não é repetida."""
 
 
 class RespostaOrcamentos(TypedDict):
@@ -1213,47 +1218,47 @@ class RespostaOrcamentos(TypedDict):
     error: bool
     """Sempre `false` nesta resposta."""
     itens: list[Orcamento]
-    """Os orçamentos em vigor, os mais antigos primeiro."""
+    """Os orçamentos em vigor, do mais antigo ao mais recente."""
     cursor: str | None
-    """Para a página seguinte; nulo: é a última."""
+    """Cursor da página seguinte. Nulo na última."""
 
 
 class Orcamento(TypedDict):
-    """Um teto, e o que dele foi usado."""
+    """Um orçamento e o que já foi usado."""
 
     id: str
     """Identificador do orçamento."""
     de: DonoDeOrcamento
-    """De quem é."""
+    """O dono do orçamento."""
     periodo: Literal["dia", "mes", "uma_vez"]
-    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
+    """Período, no horário de Brasília: único, por dia ou por mês."""
     nome: str
-    """Para reconhecê-lo."""
+    """Nome do orçamento."""
     teto_creditos: int | None
-    """Teto em créditos; nulo: nenhum."""
+    """Limite em créditos. Nulo: sem limite."""
     teto_consultas: int | None
-    """Teto em consultas que custam créditos; nulo: nenhum."""
+    """Limite em consultas cobradas. Nulo: sem limite."""
     operacoes: list[str] | None
-    """As operações que contam, como no endereço; nulo: todas."""
+    """As operações incluídas, como no endereço. Nulo: todas."""
     aviso_percentual: int
-    """Em que parte do teto há um aviso; padrão: 80."""
+    """Percentual do limite em que há um aviso. Padrão: 80."""
     usado_creditos: int
-    """Gastos no período."""
+    """Créditos gastos no período."""
     reservado_creditos: int
-    """Reservados por consultas em andamento."""
+    """Créditos reservados por consultas em andamento."""
     usadas_consultas: int
-    """Cobradas no período, e em andamento."""
+    """Consultas cobradas no período e em andamento."""
     volta_em: str | None
-    """Quando o período recomeça; nulo: nunca."""
+    """Quando começa o próximo período. Nulo: nunca."""
     criado_em: str
     """Quando foi criado."""
 
 
 class DonoDeOrcamento(TypedDict):
-    """De quem é um orçamento."""
+    """O dono de um orçamento."""
 
     tipo: Literal["carteira", "chave", "cliente", "lote"]
-    """O que tem o orçamento; criam-se os de `chave` e de `cliente`."""
+    """O dono do orçamento. Só é possível criar os de `chave` e de `cliente`."""
     id: NotRequired[str]
     """O número da chave, do lote ou da carteira."""
     valor: NotRequired[str]
@@ -1261,64 +1266,64 @@ class DonoDeOrcamento(TypedDict):
 
 
 class ConfirmacaoDeLote(TypedDict):
-    """O que se confirma, e até quantos créditos."""
+    """A cotação confirmada e o limite de gasto."""
 
     digest: str
     """O `digest` da cotação."""
     teto_creditos: int
-    """O máximo que o lote pode gastar: nem um crédito a mais."""
+    """O limite de gasto do lote, que nunca é ultrapassado."""
 
 
 class RetomadaDeLote(TypedDict):
-    """Um teto maior, se for o caso."""
+    """Um limite de gasto maior, se for o caso."""
 
     teto_creditos: NotRequired[int | None]
-    """O novo teto; não pode ser menor."""
+    """O novo limite de gasto. Não pode ser menor que o atual."""
 
 
 class RepeticaoDeLote(TypedDict):
     """Quais linhas."""
 
     somente: NotRequired[Literal["falhas"]]
-    """Só as falhas se repetem."""
+    """Só as falhas podem ser repetidas."""
 
 
 class NovoOrcamento(TypedDict):
     """Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois."""
 
     de: DonoDeOrcamento
-    """De quem é."""
+    """O dono do orçamento."""
     periodo: Literal["dia", "mes", "uma_vez"]
-    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
+    """Período, no horário de Brasília: único, por dia ou por mês."""
     nome: NotRequired[str]
-    """Para reconhecê-lo."""
+    """Nome do orçamento."""
     teto_creditos: NotRequired[int | None]
-    """Teto em créditos; nulo: nenhum."""
+    """Limite em créditos. Nulo: sem limite."""
     teto_consultas: NotRequired[int | None]
-    """Teto em consultas que custam créditos; nulo: nenhum."""
+    """Limite em consultas cobradas. Nulo: sem limite."""
     operacoes: NotRequired[list[str] | None]
-    """As operações que contam, como no endereço; nulo: todas."""
+    """As operações incluídas, como no endereço. Nulo: todas."""
     aviso_percentual: NotRequired[int]
-    """Em que parte do teto há um aviso; padrão: 80."""
+    """Percentual do limite em que há um aviso. Padrão: 80."""
 
 
 class MudancaDeOrcamento(TypedDict):
-    """O que muda em um orçamento."""
+    """As alterações de um orçamento."""
 
     nome: NotRequired[str]
-    """Para reconhecê-lo."""
+    """Nome do orçamento."""
     teto_creditos: NotRequired[int | None]
-    """Teto em créditos; nulo: nenhum."""
+    """Limite em créditos. Nulo: sem limite."""
     teto_consultas: NotRequired[int | None]
-    """Teto em consultas que custam créditos; nulo: nenhum."""
+    """Limite em consultas cobradas. Nulo: sem limite."""
     operacoes: NotRequired[list[str] | None]
-    """As operações que contam, como no endereço; nulo: todas."""
+    """As operações incluídas, como no endereço. Nulo: todas."""
     aviso_percentual: NotRequired[int]
-    """Em que parte do teto há um aviso; padrão: 80."""
+    """Percentual do limite em que há um aviso. Padrão: 80."""
 
 
 class RespostaOperacao(TypedDict):
-    """O que foi feito de uma requisição."""
+    """Uma requisição e o resultado dela."""
 
     request_id: str
     """Identificador desta requisição."""
@@ -1331,17 +1336,17 @@ class RespostaOperacao(TypedDict):
     operacao: str
     """Operação, como no endereço."""
     estado: Literal["em_andamento", "cobrada", "nao_cobrada"]
-    """O que foi feito dela."""
+    """Estado da operação."""
     creditos: int
     """Cobrados."""
     creditos_reservados: int
-    """Reservados enquanto ela está em andamento."""
+    """Créditos reservados durante o andamento."""
     regra: str | None
-    """A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-    que podem mudar; nulo enquanto está em andamento.
+    """A regra da tabela de preços aplicada ou o motivo de nada ter sido cobrado. O texto
+    pode mudar. Nulo durante o andamento.
     """
     regra_codigo: str | None
-    """O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+    """O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
     `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
     `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
     `rural_producer/uf+addresses`, `federal_certificate/cache`,
@@ -1349,17 +1354,17 @@ class RespostaOperacao(TypedDict):
     `company/lookup`.
     """
     origem: Literal["cache", "online"] | None
-    """De onde veio o resultado; nulo enquanto não há nenhum."""
+    """Origem do resultado. Nulo enquanto não houver resultado."""
     chave: str | None
     """Nome da chave que consultou."""
     iniciada_em: str
     """Início."""
     concluida_em: str | None
-    """Fim; nulo enquanto está em andamento."""
+    """Fim. Nulo durante o andamento."""
     cliente: str | None
-    """O `X-Cliente` dela, se houve."""
+    """O `X-Cliente` da requisição, se enviado."""
     referencia: str | None
-    """O `X-Referencia` dela, se houve."""
+    """O `X-Referencia` da requisição, se enviado."""
 
 
 class RespostaLote(TypedDict):
@@ -1374,7 +1379,7 @@ class RespostaLote(TypedDict):
     id: str
     """Identificador do lote."""
     nome: str
-    """Nome que lhe deram; vazio, se nenhum."""
+    """Nome do lote. Vazio se não tem nome."""
     operacao: str
     """Operação, como no endereço."""
     estado: Literal[
@@ -1389,29 +1394,31 @@ class RespostaLote(TypedDict):
         "recusado",
         "validando",
     ]
-    """Em que estado está."""
+    """Estado do lote."""
     motivo: Literal["fonte", "limite_da_chave", "saldo", "teto", "usuario"] | None
-    """Por que está pausado; senão nulo."""
+    """Motivo da pausa. Nulo se não está pausado."""
     codigo: str | None
-    """O código do que o pausou, ou do que há com o arquivo recusado."""
+    """Código do motivo da pausa ou do problema no arquivo recusado."""
     mensagem: str | None
-    """O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."""
+    """O problema no arquivo recusado, ou o motivo da pausa e o que fazer. Nulo nos demais
+    casos.
+    """
     colunas: list[str]
-    """Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
-    código; vazio antes disso.
+    """Como as colunas do arquivo foram entendidas e em quantas linhas uma delas não tem um
+    código. Vazio antes da leitura.
     """
     linhas: LinhasDoLote
     """Quantas linhas há, por estado."""
     cotacao: CotacaoDoLote | None
-    """O preço; nulo antes da cotação."""
+    """O preço. Nulo antes da cotação."""
     teto_creditos: int | None
     """O teto confirmado; nulo antes disso."""
     creditos_gastos: int
-    """Cobrados até agora."""
+    """Créditos cobrados até agora."""
     creditos_reservados: int
-    """Reservados pelas linhas em andamento."""
+    """Créditos reservados pelas linhas em andamento."""
     repete: str | None
-    """O lote cujas falhas este repete; senão nulo."""
+    """O lote cujas falhas são repetidas por este. Nulo se não é uma repetição."""
     criado_em: str
     """Quando chegou."""
     confirmado_em: str | None
@@ -1419,7 +1426,7 @@ class RespostaLote(TypedDict):
     terminado_em: str | None
     """Quando terminou."""
     apagado_em: str
-    """Quando os dados são, ou foram, apagados."""
+    """Quando os dados serão ou foram apagados."""
 
 
 class RespostaOrcamento(TypedDict):
@@ -1434,26 +1441,26 @@ class RespostaOrcamento(TypedDict):
     id: str
     """Identificador do orçamento."""
     de: DonoDeOrcamento
-    """De quem é."""
+    """O dono do orçamento."""
     periodo: Literal["dia", "mes", "uma_vez"]
-    """Quando recomeça, em Brasília: nunca, todo dia ou todo mês."""
+    """Período, no horário de Brasília: único, por dia ou por mês."""
     nome: str
-    """Para reconhecê-lo."""
+    """Nome do orçamento."""
     teto_creditos: int | None
-    """Teto em créditos; nulo: nenhum."""
+    """Limite em créditos. Nulo: sem limite."""
     teto_consultas: int | None
-    """Teto em consultas que custam créditos; nulo: nenhum."""
+    """Limite em consultas cobradas. Nulo: sem limite."""
     operacoes: list[str] | None
-    """As operações que contam, como no endereço; nulo: todas."""
+    """As operações incluídas, como no endereço. Nulo: todas."""
     aviso_percentual: int
-    """Em que parte do teto há um aviso; padrão: 80."""
+    """Percentual do limite em que há um aviso. Padrão: 80."""
     usado_creditos: int
-    """Gastos no período."""
+    """Créditos gastos no período."""
     reservado_creditos: int
-    """Reservados por consultas em andamento."""
+    """Créditos reservados por consultas em andamento."""
     usadas_consultas: int
-    """Cobradas no período, e em andamento."""
+    """Consultas cobradas no período e em andamento."""
     volta_em: str | None
-    """Quando o período recomeça; nulo: nunca."""
+    """Quando começa o próximo período. Nulo: nunca."""
     criado_em: str
     """Quando foi criado."""

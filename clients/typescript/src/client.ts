@@ -13,26 +13,27 @@ export class Balcao extends Runtime {
   /** Inscrição na Suframa. */
   async suframa(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
     /**
-     * Idade máxima, em dias, de um resultado guardado, que então é usado sem consultar a
-     * fonte. 0 força uma consulta nova. Prevalece sobre o cabeçalho.
+     * Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força
+     * uma nova consulta. Prevalece sobre o cabeçalho.
      */
     cache?: number;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
     idempotencyKey?: string;
@@ -53,31 +54,41 @@ export class Balcao extends Runtime {
   /** Inscrições estaduais da empresa (Sintegra). */
   async sintegra(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
-    /** UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa. */
+    /** UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa. */
     uf?: Uf;
-    /** Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade. */
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
     cache?: number;
-    /** Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF. */
+    /**
+     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
+     * para cada UF.
+     */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** true: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
+    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
     error_fallback?: boolean;
-    /** true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição. */
+    /**
+     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
+     * requisição.
+     */
     endereco?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
     idempotencyKey?: string;
@@ -103,27 +114,37 @@ export class Balcao extends Runtime {
   async produtorRural(given: {
     /** CPF completo, com ou sem pontuação. */
     cpf: string;
-    /** UF consultada; `BR` consulta todas. */
+    /** UF consultada. `BR` consulta todas. */
     uf: Uf2;
-    /** Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade. */
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
     cache?: number;
-    /** Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF. */
+    /**
+     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
+     * para cada UF.
+     */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** true: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
+    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
     error_fallback?: boolean;
-    /** true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição. */
+    /**
+     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
+     * requisição.
+     */
     endereco?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
     idempotencyKey?: string;
@@ -153,26 +174,30 @@ export class Balcao extends Runtime {
     cpf?: string;
     /** Data de nascimento, yyyyMMdd; obrigatória com cpf. */
     data_nascimento?: string;
-    /** Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como válida. */
+    /**
+     * Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue
+     * como válida.
+     */
     cache_strategy?: "CACHE_PREFERENCIAL" | "CACHE_SE_EXISTIR" | "SO_CACHE" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
     /**
-     * `2via` procura na fonte uma certidão ainda válida antes de emitir outra; `nova` pede
-     * uma emissão nova à fonte.
+     * `2via` busca na fonte uma certidão ainda válida antes de emitir outra. `nova` emite
+     * uma nova certidão na fonte.
      */
     preferencia_emissao?: "2via" | "nova";
-    /** true: consulta a fonte mesmo que haja um resultado guardado. */
+    /** `true`: consulta a fonte mesmo que haja um resultado guardado. */
     atualizar_online?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
     idempotencyKey?: string;
@@ -198,25 +223,26 @@ export class Balcao extends Runtime {
   /** Certidão de débitos estaduais. */
   async certidaoNegativaDeDebitosEstadual(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
-    /** UF cuja certidão se pede; uma por requisição. */
+    /** UF da certidão. Uma por requisição. */
     uf: Uf3;
-    /** true: consulta a fonte mesmo que haja uma certidão guardada. */
+    /** `true`: consulta a fonte mesmo que haja uma certidão guardada. */
     atualizar_online?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
     idempotencyKey?: string;
@@ -238,27 +264,31 @@ export class Balcao extends Runtime {
   /** Dados cadastrais da empresa (Receita Federal). */
   async cnpjReceitaFederal(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
-    /** Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade. */
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
     cache?: number;
-    /** Cache ou fonte primeiro, e o que fazer quando a fonte falha. */
+    /** Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** 1 pede o CPF dos sócios; precisa estar habilitado na conta. */
+    /** `1` inclui o CPF dos sócios. Precisa estar habilitado na conta. */
     optin?: "0" | "1";
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
     idempotencyKey?: string;
@@ -281,26 +311,27 @@ export class Balcao extends Runtime {
   /** Quanto custaria: Inscrição na Suframa. */
   async cotacaoSuframa(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
     /**
-     * Idade máxima, em dias, de um resultado guardado, que então é usado sem consultar a
-     * fonte. 0 força uma consulta nova. Prevalece sobre o cabeçalho.
+     * Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força
+     * uma nova consulta. Prevalece sobre o cabeçalho.
      */
     cache?: number;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
   }): Promise<Answer<types.RespostaCotacao>> {
@@ -318,31 +349,41 @@ export class Balcao extends Runtime {
   /** Quanto custaria: Inscrições estaduais da empresa (Sintegra). */
   async cotacaoSintegra(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
-    /** UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa. */
+    /** UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa. */
     uf?: Uf;
-    /** Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade. */
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
     cache?: number;
-    /** Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF. */
+    /**
+     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
+     * para cada UF.
+     */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** true: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
+    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
     error_fallback?: boolean;
-    /** true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição. */
+    /**
+     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
+     * requisição.
+     */
     endereco?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
   }): Promise<Answer<types.RespostaCotacao>> {
@@ -365,27 +406,37 @@ export class Balcao extends Runtime {
   async cotacaoProdutorRural(given: {
     /** CPF completo, com ou sem pontuação. */
     cpf: string;
-    /** UF consultada; `BR` consulta todas. */
+    /** UF consultada. `BR` consulta todas. */
     uf: Uf2;
-    /** Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade. */
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
     cache?: number;
-    /** Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF. */
+    /**
+     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
+     * para cada UF.
+     */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** true: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
+    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
     error_fallback?: boolean;
-    /** true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição. */
+    /**
+     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
+     * requisição.
+     */
     endereco?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
   }): Promise<Answer<types.RespostaCotacao>> {
@@ -412,26 +463,30 @@ export class Balcao extends Runtime {
     cpf?: string;
     /** Data de nascimento, yyyyMMdd; obrigatória com cpf. */
     data_nascimento?: string;
-    /** Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como válida. */
+    /**
+     * Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue
+     * como válida.
+     */
     cache_strategy?: "CACHE_PREFERENCIAL" | "CACHE_SE_EXISTIR" | "SO_CACHE" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
     /**
-     * `2via` procura na fonte uma certidão ainda válida antes de emitir outra; `nova` pede
-     * uma emissão nova à fonte.
+     * `2via` busca na fonte uma certidão ainda válida antes de emitir outra. `nova` emite
+     * uma nova certidão na fonte.
      */
     preferencia_emissao?: "2via" | "nova";
-    /** true: consulta a fonte mesmo que haja um resultado guardado. */
+    /** `true`: consulta a fonte mesmo que haja um resultado guardado. */
     atualizar_online?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
   } = {}): Promise<Answer<types.RespostaCotacao>> {
@@ -454,25 +509,26 @@ export class Balcao extends Runtime {
   /** Quanto custaria: Certidão de débitos estaduais. */
   async cotacaoCertidaoNegativaDeDebitosEstadual(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
-    /** UF cuja certidão se pede; uma por requisição. */
+    /** UF da certidão. Uma por requisição. */
     uf: Uf3;
-    /** true: consulta a fonte mesmo que haja uma certidão guardada. */
+    /** `true`: consulta a fonte mesmo que haja uma certidão guardada. */
     atualizar_online?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
   }): Promise<Answer<types.RespostaCotacao>> {
@@ -491,27 +547,31 @@ export class Balcao extends Runtime {
   /** Quanto custaria: Dados cadastrais da empresa (Receita Federal). */
   async cotacaoCnpjReceitaFederal(given: {
     /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não).
-     * Letras são aceitas nas doze primeiras posições.
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
-    /** Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade. */
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
     cache?: number;
-    /** Cache ou fonte primeiro, e o que fazer quando a fonte falha. */
+    /** Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** 1 pede o CPF dos sócios; precisa estar habilitado na conta. */
+    /** `1` inclui o CPF dos sócios. Precisa estar habilitado na conta. */
     optin?: "0" | "1";
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
-     * Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo.
-     * Não é parte do que torna duas requisições a mesma. Um CPF é recusado
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
      * (`MARCA_COM_CPF`).
      */
     cliente?: string;
     /**
-     * A que a consulta pertence, num código seu, como o número de um pedido: por ela se
-     * acha a requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
      */
     referencia?: string;
   }): Promise<Answer<types.RespostaCotacao>> {
@@ -531,8 +591,8 @@ export class Balcao extends Runtime {
   /** Busca de empresas. */
   async buscaDeEmpresas(given: {
     /**
-     * Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a última
-     * pode terminar em `*`, depois de ao menos três letras.
+     * Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última pode
+     * terminar em `*`, depois de ao menos três letras.
      */
     q?: string;
     /** Siglas de UF; `EX`, exterior. */
@@ -558,8 +618,8 @@ export class Balcao extends Runtime {
     /** Optante pelo Simples Nacional. */
     simples?: boolean;
     /**
-     * Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são
-     * empresários individuais, que só `pessoas=true` inclui.
+     * Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos são
+     * empresários individuais, incluídos só com `pessoas=true`.
      */
     mei?: boolean;
     /** DDDs dos telefones. */
@@ -578,17 +638,17 @@ export class Balcao extends Runtime {
     capital_min?: number;
     /** Maior capital social, em reais. */
     capital_max?: number;
-    /** CEPs, ou como começam: de 5 a 8 dígitos. */
+    /** CEPs ou inícios de CEP: de 5 a 8 dígitos. */
     cep?: string;
     /** Raízes de CNPJ, 8 caracteres. */
     raiz?: string;
-    /** Também pessoas físicas; para contas habilitadas. */
+    /** Inclui pessoas físicas. Só para contas habilitadas. */
     pessoas?: boolean;
     /** Resultados por página. */
     limite?: number;
     /** O `cursor` da página anterior. */
     cursor?: string;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     idempotencyKey?: string;
   } = {}): Promise<Answer<types.RespostaBuscaEmpresas>> {
@@ -629,11 +689,11 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Quantas empresas são. */
+  /** Contar empresas. */
   async contagemDeEmpresas(given: {
     /**
-     * Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a última
-     * pode terminar em `*`, depois de ao menos três letras.
+     * Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última pode
+     * terminar em `*`, depois de ao menos três letras.
      */
     q?: string;
     /** Siglas de UF; `EX`, exterior. */
@@ -659,8 +719,8 @@ export class Balcao extends Runtime {
     /** Optante pelo Simples Nacional. */
     simples?: boolean;
     /**
-     * Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são
-     * empresários individuais, que só `pessoas=true` inclui.
+     * Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos são
+     * empresários individuais, incluídos só com `pessoas=true`.
      */
     mei?: boolean;
     /** DDDs dos telefones. */
@@ -679,17 +739,17 @@ export class Balcao extends Runtime {
     capital_min?: number;
     /** Maior capital social, em reais. */
     capital_max?: number;
-    /** CEPs, ou como começam: de 5 a 8 dígitos. */
+    /** CEPs ou inícios de CEP: de 5 a 8 dígitos. */
     cep?: string;
     /** Raízes de CNPJ, 8 caracteres. */
     raiz?: string;
-    /** Também pessoas físicas; para contas habilitadas. */
+    /** Inclui pessoas físicas. Só para contas habilitadas. */
     pessoas?: boolean;
     /** Resultados por página. */
     limite?: number;
     /** O `cursor` da página anterior. */
     cursor?: string;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     idempotencyKey?: string;
   } = {}): Promise<Answer<types.RespostaContagem>> {
@@ -738,7 +798,7 @@ export class Balcao extends Runtime {
     documento?: string;
     /** Resultados por página. */
     limite?: number;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`, e prevalece sobre ele. */
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     idempotencyKey?: string;
   } = {}): Promise<Answer<types.RespostaBuscaSocios>> {
@@ -780,7 +840,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Saldo da conta. */
+  /** Consultar saldo. */
   async saldo(): Promise<Answer<types.RespostaSaldo>> {
     return this.ask({
       method: "GET",
@@ -788,7 +848,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Consumo da conta em um período. */
+  /** Consultar consumo. */
   async consumo(given: {
     /** Primeiro dia, `AAAA-MM-DD`; padrão: 30 dias até `ate`. */
     de?: string;
@@ -797,8 +857,8 @@ export class Balcao extends Runtime {
     /** Só as linhas deste `X-Cliente`. */
     cliente?: string;
     /**
-     * `referencia`: uma linha também por `X-Referencia`; no máximo 100000 linhas. Sem ele
-     * as referências não separam linhas.
+     * `referencia`: uma linha também por `X-Referencia`; no máximo 100000 linhas. Sem este
+     * parâmetro, as referências não são separadas.
      */
     agrupar?: "referencia" | "";
   } = {}): Promise<Answer<types.RespostaConsumo>> {
@@ -814,9 +874,9 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Operações de uma Idempotency-Key ou de uma referência. */
+  /** Buscar operações por Idempotency-Key ou referência. */
   async operacoesDe(given: {
-    /** A `Idempotency-Key` da requisição: acha uma ou nenhuma. */
+    /** A `Idempotency-Key` da requisição. Encontra no máximo uma. */
     idempotency_key?: string;
     /** O `X-Referencia` das requisições. */
     referencia?: string;
@@ -837,7 +897,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Uma operação: se foi cobrada. */
+  /** Consultar a cobrança de uma operação. */
   async operacoes(given: {
     /** O `request_id` da resposta, ou do cabeçalho `X-Request-Id`. */
     request_id: string;
@@ -848,7 +908,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Os lotes da conta. */
+  /** Listar lotes. */
   async lotes(given: {
     /** Quantos por página, de 1 a 1000. */
     limite?: number;
@@ -865,25 +925,25 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote novo. */
+  /** Criar lote. */
   async criarLote(given: {
-    /** O que perguntar: o caminho de uma consulta. */
+    /** A operação do lote: o caminho de uma consulta. */
     operacao: string;
     /** Um nome para o lote. */
     nome?: string;
     /** A coluna do documento, de qualquer tipo: nome ou letra. */
     coluna_documento?: string;
-    /** A coluna do CNPJ: nome ou letra; vazio, nenhuma. */
+    /** A coluna do CNPJ: nome ou letra. Vazio: nenhuma. */
     coluna_cnpj?: string;
-    /** A coluna do CPF: nome ou letra; vazio, nenhuma. */
+    /** A coluna do CPF: nome ou letra. Vazio: nenhuma. */
     coluna_cpf?: string;
-    /** A coluna do nascimento: nome ou letra; vazio, nenhuma. */
+    /** A coluna da data de nascimento: nome ou letra. Vazio: nenhuma. */
     coluna_data_nascimento?: string;
-    /** A coluna da UF: nome ou letra; vazio, nenhuma. */
+    /** A coluna da UF: nome ou letra. Vazio: nenhuma. */
     coluna_uf?: string;
-    /** A coluna da sua referência: nome ou letra; vazio, nenhuma. */
+    /** A coluna da sua referência: nome ou letra. Vazio: nenhuma. */
     coluna_ref?: string;
-    /** A coluna do cliente: nome ou letra; vazio, nenhuma. */
+    /** A coluna do cliente: nome ou letra. Vazio: nenhuma. */
     coluna_cliente?: string;
     content: Uint8Array<ArrayBuffer> | Blob | string;
     contentType: string;
@@ -910,7 +970,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote. */
+  /** Consultar lote. */
   async lote(given: {
     /** O `id` do lote. */
     id: string;
@@ -921,7 +981,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote apagado. */
+  /** Apagar lote. */
   async apagarLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -932,7 +992,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote confirmado. */
+  /** Confirmar lote. */
   async confirmarLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -945,7 +1005,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote pausado. */
+  /** Pausar lote. */
   async pausarLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -956,7 +1016,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote retomado. */
+  /** Retomar lote. */
   async retomarLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -969,7 +1029,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote encerrado. */
+  /** Encerrar lote. */
   async encerrarLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -980,7 +1040,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um lote novo, das falhas de outro. */
+  /** Refazer as linhas que falharam. */
   async repetirLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -996,7 +1056,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** As linhas de um lote. */
+  /** Listar linhas de um lote. */
   async linhasDoLote(given: {
     /** O `id` do lote. */
     id: string;
@@ -1066,7 +1126,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Os orçamentos em vigor. */
+  /** Listar orçamentos. */
   async orcamentos(given: {
     /** Quantos por página, de 1 a 1000. */
     limite?: number;
@@ -1083,7 +1143,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um orçamento novo. */
+  /** Criar orçamento. */
   async criarOrcamento(given: {
     body: types.NovoOrcamento;
     idempotencyKey?: string;
@@ -1097,7 +1157,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um orçamento. */
+  /** Consultar orçamento. */
   async orcamento(given: {
     /** O `id` do orçamento. */
     id: string;
@@ -1108,7 +1168,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um orçamento mudado. */
+  /** Alterar orçamento. */
   async mudarOrcamento(given: {
     /** O `id` do orçamento. */
     id: string;
@@ -1121,7 +1181,7 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Um orçamento removido. */
+  /** Remover orçamento. */
   async removerOrcamento(given: {
     /** O `id` do orçamento. */
     id: string;

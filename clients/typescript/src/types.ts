@@ -8,35 +8,35 @@ export interface Erro {
   success: boolean;
   /** Sempre `true` nesta resposta. */
   error: boolean;
-  /** O que houve. */
+  /** O erro. */
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
-  /** Só com status 402: os créditos que a consulta pede. */
+  /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
-  /** Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem. */
+  /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
   creditos_disponiveis?: number;
-  /** Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite. */
+  /** Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos. */
   creditos_maximos?: number;
-  /** Só com `TETO_…` de um orçamento: O teto do orçamento que recusou. */
+  /** Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta. */
   teto?: number;
-  /** Só com `TETO_…` de um orçamento: O que dele foi usado no período. */
+  /** Só com `TETO_…` de um orçamento: O valor usado no período. */
   usado?: number;
-  /** Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento. */
+  /** Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento. */
   reservado?: number;
-  /** Só com `TETO_…` de um orçamento: O que a consulta pede. */
+  /** Só com `TETO_…` de um orçamento: O preço máximo da consulta. */
   necessario?: number;
-  /** Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca. */
+  /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
 }
 
-/** O que houve, para pessoas e para programas. */
+/** O erro, para pessoas e para programas. */
 export interface DetalheErro {
   /** Texto para pessoas. */
   message: string;
   /**
-   * Código estável, para programas; podem aparecer novos. Os de cada status estão na
-   * descrição das respostas.
+   * Código estável, para programas. Podem aparecer novos. Os códigos de cada status estão
+   * na descrição das respostas.
    */
   code: string;
 }
@@ -49,27 +49,27 @@ export interface ErroSuframa {
   success: boolean;
   /** Sempre `true` nesta resposta. */
   error: boolean;
-  /** O que houve. */
+  /** O erro. */
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
   /** CNPJ consultado, sem pontuação, quando é conhecido. */
   cnpj?: string;
-  /** Só com status 402: os créditos que a consulta pede. */
+  /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
-  /** Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem. */
+  /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
   creditos_disponiveis?: number;
-  /** Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite. */
+  /** Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos. */
   creditos_maximos?: number;
-  /** Só com `TETO_…` de um orçamento: O teto do orçamento que recusou. */
+  /** Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta. */
   teto?: number;
-  /** Só com `TETO_…` de um orçamento: O que dele foi usado no período. */
+  /** Só com `TETO_…` de um orçamento: O valor usado no período. */
   usado?: number;
-  /** Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento. */
+  /** Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento. */
   reservado?: number;
-  /** Só com `TETO_…` de um orçamento: O que a consulta pede. */
+  /** Só com `TETO_…` de um orçamento: O preço máximo da consulta. */
   necessario?: number;
-  /** Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca. */
+  /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
 }
 
@@ -81,29 +81,29 @@ export interface ErroInscricoes {
   success: boolean;
   /** Sempre `true` nesta resposta. */
   error: boolean;
-  /** O que houve. */
+  /** O erro. */
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
   /** CNPJ consultado, sem pontuação, quando é conhecido. */
   cnpj?: string;
-  /** Sempre vazia: nada se sabe das inscrições. */
+  /** Sempre vazia: não há dados de inscrições. */
   inscricoes_estaduais: Array<InscricaoEstadual>;
-  /** Só com status 402: os créditos que a consulta pede. */
+  /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
-  /** Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem. */
+  /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
   creditos_disponiveis?: number;
-  /** Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite. */
+  /** Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos. */
   creditos_maximos?: number;
-  /** Só com `TETO_…` de um orçamento: O teto do orçamento que recusou. */
+  /** Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta. */
   teto?: number;
-  /** Só com `TETO_…` de um orçamento: O que dele foi usado no período. */
+  /** Só com `TETO_…` de um orçamento: O valor usado no período. */
   usado?: number;
-  /** Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento. */
+  /** Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento. */
   reservado?: number;
-  /** Só com `TETO_…` de um orçamento: O que a consulta pede. */
+  /** Só com `TETO_…` de um orçamento: O preço máximo da consulta. */
   necessario?: number;
-  /** Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca. */
+  /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
 }
 
@@ -115,29 +115,29 @@ export interface ErroProdutorRural {
   success: boolean;
   /** Sempre `true` nesta resposta. */
   error: boolean;
-  /** O que houve. */
+  /** O erro. */
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
   /** CPF consultado, sem pontuação, quando é conhecido. */
   cpf?: string;
-  /** Sempre vazia: nada se sabe das inscrições. */
+  /** Sempre vazia: não há dados de inscrições. */
   inscricoes_estaduais: Array<InscricaoProdutorRural>;
-  /** Só com status 402: os créditos que a consulta pede. */
+  /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
-  /** Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem. */
+  /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
   creditos_disponiveis?: number;
-  /** Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite. */
+  /** Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos. */
   creditos_maximos?: number;
-  /** Só com `TETO_…` de um orçamento: O teto do orçamento que recusou. */
+  /** Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta. */
   teto?: number;
-  /** Só com `TETO_…` de um orçamento: O que dele foi usado no período. */
+  /** Só com `TETO_…` de um orçamento: O valor usado no período. */
   usado?: number;
-  /** Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento. */
+  /** Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento. */
   reservado?: number;
-  /** Só com `TETO_…` de um orçamento: O que a consulta pede. */
+  /** Só com `TETO_…` de um orçamento: O preço máximo da consulta. */
   necessario?: number;
-  /** Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca. */
+  /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
 }
 
@@ -149,27 +149,27 @@ export interface ErroEmpresa {
   success: boolean;
   /** Sempre `true` nesta resposta. */
   error: boolean;
-  /** O que houve. */
+  /** O erro. */
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
   /** Sempre nulo: não há dados. */
   response: Record<string, unknown> | null;
-  /** Só com status 402: os créditos que a consulta pede. */
+  /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
-  /** Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem. */
+  /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
   creditos_disponiveis?: number;
-  /** Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite. */
+  /** Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos. */
   creditos_maximos?: number;
-  /** Só com `TETO_…` de um orçamento: O teto do orçamento que recusou. */
+  /** Só com `TETO_…` de um orçamento: O limite do orçamento que recusou a consulta. */
   teto?: number;
-  /** Só com `TETO_…` de um orçamento: O que dele foi usado no período. */
+  /** Só com `TETO_…` de um orçamento: O valor usado no período. */
   usado?: number;
-  /** Só com `TETO_…` de um orçamento: O que está reservado por consultas em andamento. */
+  /** Só com `TETO_…` de um orçamento: O valor reservado por consultas em andamento. */
   reservado?: number;
-  /** Só com `TETO_…` de um orçamento: O que a consulta pede. */
+  /** Só com `TETO_…` de um orçamento: O preço máximo da consulta. */
   necessario?: number;
-  /** Só com `TETO_…` de um orçamento: Quando o período recomeça; nulo: nunca. */
+  /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
 }
 
@@ -299,22 +299,22 @@ export interface RespostaInscricoes {
   is_cache: boolean;
   /** CNPJ consultado, sem pontuação. */
   cnpj: string;
-  /** Razão social, quando a fonte a diz. */
+  /** Razão social, se a fonte informa. */
   razao_social: string | null;
   /** UF da própria empresa, quando conhecida. */
   uf: string | null;
   /** Inscrições encontradas: ativas primeiro, depois por UF e número. */
   inscricoes_estaduais: Array<InscricaoEstadual>;
-  /** Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs. */
+  /** Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs. */
   ufs?: Array<OrigemUf>;
   /**
-   * Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
-   * traz numa situação que não se sabe ler.
+   * Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+   * situação desconhecida na fonte.
    */
   inscricoes_omitidas?: number;
 }
 
-/** Uma inscrição estadual. O que nenhuma fonte sabe é omitido. */
+/** Uma inscrição estadual. Campos sem informação são omitidos. */
 export interface InscricaoEstadual {
   /** Número da inscrição. */
   inscricao_estadual: string;
@@ -328,7 +328,7 @@ export interface InscricaoEstadual {
   situacao_pj?: "Sem restrição" | "Bloqueado como destinatário na UF" | "Vedada operação como destinatário na UF" | "Emitente bloqueado no destino";
   /** Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília. */
   updated_at?: string;
-  /** Só com `endereco=true`, quando a fonte tem um. */
+  /** Só com `endereco=true`, se a fonte tem o endereço. */
   endereco?: EnderecoInscricao;
 }
 
@@ -344,7 +344,7 @@ export interface EnderecoInscricao {
   bairro: string;
   /** Município. */
   municipio: string;
-  /** Código IBGE do município; vazio se a fonte não o diz. */
+  /** Código IBGE do município. Vazio se a fonte não informa. */
   codigo_municipio_ibge: string;
   /** Sigla da UF do endereço. */
   uf: string;
@@ -352,7 +352,7 @@ export interface EnderecoInscricao {
   cep: string;
 }
 
-/** De onde veio a resposta de uma UF. */
+/** Origem da resposta de uma UF. */
 export interface OrigemUf {
   /** A UF. */
   uf: string;
@@ -372,22 +372,22 @@ export interface RespostaProdutorRural {
   is_cache: boolean;
   /** CPF consultado, sem pontuação. */
   cpf: string;
-  /** Nome do produtor, quando a fonte o diz. */
+  /** Nome do produtor, se a fonte informa. */
   nome: string | null;
   /** UF consultada, ou `BR`. */
   uf: string;
   /** Inscrições encontradas: ativas primeiro, depois por UF e número. */
   inscricoes_estaduais: Array<InscricaoProdutorRural>;
-  /** Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs. */
+  /** Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs. */
   ufs?: Array<OrigemUf>;
   /**
-   * Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as
-   * traz numa situação que não se sabe ler.
+   * Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+   * situação desconhecida na fonte.
    */
   inscricoes_omitidas?: number;
 }
 
-/** Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido. */
+/** Uma inscrição de produtor rural. Campos sem informação são omitidos. */
 export interface InscricaoProdutorRural {
   /** Número da inscrição. */
   inscricao_estadual: string;
@@ -403,7 +403,7 @@ export interface InscricaoProdutorRural {
   data_status?: string;
   /** Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília. */
   updated_at?: string;
-  /** Só com `endereco=true`, quando a fonte tem um. */
+  /** Só com `endereco=true`, se a fonte tem o endereço. */
   endereco?: EnderecoProdutorRural;
 }
 
@@ -417,7 +417,7 @@ export interface EnderecoProdutorRural {
   bairro: string;
   /** Município. */
   municipio: string;
-  /** Código IBGE do município; vazio se a fonte não o diz. */
+  /** Código IBGE do município. Vazio se a fonte não informa. */
   codigo_municipio_ibge: string;
   /** Sigla da UF do endereço. */
   uf: string;
@@ -429,7 +429,7 @@ export interface EnderecoProdutorRural {
 export interface RespostaCertidaoFederal {
   /** Identificador único da operação. */
   request_id: string;
-  /** `true`: CND ou CPEND; `false`: a consulta terminou sem elas. */
+  /** `true`: CND ou CPEND. `false`: consulta concluída sem elas. */
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
@@ -448,7 +448,7 @@ export interface RespostaCertidaoFederal {
   cnpj: string | null;
   /**
    * CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial. A
-   * certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF.
+   * certidão vale para todos os estabelecimentos. Nulo em consultas por CPF.
    */
   certificate_cnpj: string | null;
   /** CPF consultado, com pontuação. */
@@ -465,7 +465,7 @@ export interface RespostaCertidaoFederal {
   extended_validity: string | null;
   /** A maior das duas. */
   effective_validity: string | null;
-  /** Último dia em que este resultado pode ser servido do cache; nulo: em nenhum. */
+  /** Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado. */
   valid_until: string | null;
   /** Quando a fonte foi consultada. */
   source_queried_at: string;
@@ -475,15 +475,15 @@ export interface RespostaCertidaoFederal {
   source: "cache" | "online";
   /** Indicador de emissão da fonte. */
   issued_successfully: boolean;
-  /** Débitos na Receita Federal, quando a fonte o diz. */
+  /** Débitos na Receita Federal, se a fonte informa. */
   rfb_debts: boolean | null;
-  /** Débitos na PGFN, quando a fonte o diz. */
+  /** Débitos na PGFN, se a fonte informa. */
   pgfn_debts: boolean | null;
   /** Tipo do comprovante; vazio quando não há. */
   receipt_type: string;
   /** Código de verificação do comprovante. */
   receipt_verification_code: string;
-  /** Endereço do comprovante, que pede a chave da mesma conta. */
+  /** Endereço do comprovante, acessível com uma chave da mesma conta. */
   print: string | null;
   /** Código devolvido pelo fornecedor. */
   provider_code: number;
@@ -491,7 +491,7 @@ export interface RespostaCertidaoFederal {
   provider_billable: boolean;
   /** Tempo do fornecedor. */
   provider_elapsed_time_in_milliseconds: number;
-  /** O que esta consulta custou. */
+  /** O preço cobrado por esta consulta. */
   billing: Cobranca;
   /** Só no resultado negativo: o que aconteceu. */
   message?: string;
@@ -531,7 +531,7 @@ export interface RespostaCertidaoEstadual {
   numero: string | null;
   /** Validade. */
   validade: string | null;
-  /** Endereço público do comprovante em PDF; nulo quando não há. */
+  /** Endereço público do comprovante em PDF. Nulo se não há. */
   print: string | null;
   /** Só no resultado negativo: o que aconteceu. */
   message?: string;
@@ -548,9 +548,9 @@ export interface RespostaEmpresa {
   /** Sempre nulo nesta resposta: não há erro. */
   error_message: Record<string, unknown> | null;
   /**
-   * Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro
-   * público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo quando
-   * a fonte tem uma cópia e não informa de que dia.
+   * Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o dia
+   * (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não informa
+   * a data.
    */
   data_base: string | null;
   /** Os dados cadastrais. */
@@ -596,7 +596,7 @@ export interface Empresa {
   uf?: string | null;
   /** E-mail de contato. */
   endereco_eletronico?: string | null;
-  /** Telefone com DDD, só dígitos; dois são separados por ` / `. */
+  /** Telefone com DDD, só dígitos. Dois telefones são separados por ` / `. */
   telefone?: string | null;
   /** Ente federativo responsável. */
   ente_federativo_responsavel?: string | null;
@@ -626,7 +626,7 @@ export interface Codigo {
 export interface Socio {
   /** Nome ou nome empresarial. */
   nome?: string | null;
-  /** CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`. */
+  /** CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`. */
   cpf_cnpj_socio?: string | null;
   /** Qualificação na empresa. */
   qualificacao_socio?: string | null;
@@ -642,7 +642,7 @@ export interface Socio {
   data_entrada_sociedade?: string | null;
 }
 
-/** O que a consulta custaria agora. */
+/** O preço atual da consulta. */
 export interface RespostaCotacao {
   /** Identificador único da operação. */
   request_id: string;
@@ -652,56 +652,59 @@ export interface RespostaCotacao {
   error: boolean;
   /** Operação, como no endereço. */
   operacao: string;
-  /** O mínimo que custaria. */
+  /** Preço mínimo. */
   creditos_min: number;
-  /** O máximo que custaria. */
+  /** Preço máximo. */
   creditos_max: number;
-  /** `true`: o mínimo e o máximo são um só. */
+  /** `true`: o mínimo e o máximo são iguais. */
   exato: boolean;
-  /** De onde viria a resposta: da cópia própria, do cache, da fonte ou de mais de um. */
+  /** Origem prevista da resposta: cópia própria, resultado guardado, fonte ou mais de uma. */
   caminho: "cache" | "fonte" | "misto" | "proprio";
-  /** A regra da tabela de preços, quando a resposta está à mão; senão nulo. */
+  /** A regra da tabela de preços, se há um resultado guardado. Nulo nos demais casos. */
   regra: string | null;
-  /** Idade da resposta que está à mão, em dias inteiros; senão nulo. */
+  /** Idade do resultado guardado, em dias inteiros. Nulo se não há. */
   idade_dias: number | null;
-  /** Último dia da certidão que está à mão; senão nulo. */
+  /** Último dia de validade da certidão guardada. Nulo se não há. */
   valida_ate: string | null;
-  /** Quem pode ser consultado sobre isto, nesta ordem. */
+  /** As fontes que podem ser consultadas, nesta ordem. */
   fontes: Array<FonteCotada>;
-  /** O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta. */
+  /**
+   * Créditos disponíveis menos o preço máximo. Negativo se faltam créditos. Nulo se a conta
+   * não tem limite.
+   */
   saldo_apos_maximo: number | null;
-  /** Os tetos dos quais ela faria parte. */
+  /** Os limites que se aplicam à consulta. */
   tetos: Array<TetoCotado>;
-  /** O código que a consulta receberia agora em vez de um resultado; senão nulo. */
+  /** O código de erro que a consulta receberia agora. Nulo se não houver erro previsto. */
   recusa: string | null;
   /** Quando isto valia. */
   cotado_em: string;
 }
 
-/** Quem pode ser consultado sobre isto, e como está. */
+/** Uma fonte que pode ser consultada e a situação dela. */
 export interface FonteCotada {
   /** Nome da fonte. */
   nome: string;
-  /** Como respondeu na última hora; `desconhecida`: ninguém a consultou. */
+  /** Situação na última hora. `desconhecida`: sem consultas. */
   estado: "desconhecida" | "instavel" | "parada" | "respondendo";
 }
 
-/** Um teto do qual a consulta faria parte. */
+/** Um limite que se aplica à consulta. */
 export interface TetoCotado {
   /**
-   * De quem é: `conta`, o teto mensal do pós-pago; `chave`, `cliente`, `lote` ou
+   * O dono do limite: `conta`, o limite mensal do pós-pago; `chave`, `cliente`, `lote` ou
    * `carteira`, um orçamento.
    */
   de: string;
   /** O teto. */
   teto: number;
-  /** Gastos no período. */
+  /** Créditos gastos no período. */
   usado: number;
-  /** Reservados por consultas em andamento. */
+  /** Créditos reservados por consultas em andamento. */
   reservado: number;
-  /** O que ainda cabe. */
+  /** O valor restante. */
   resta: number;
-  /** Quando o período recomeça. */
+  /** Quando começa o próximo período. */
   volta_em: string | null;
 }
 
@@ -713,19 +716,19 @@ export interface RespostaBuscaEmpresas {
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
-  /** Em ordem de CNPJ; com `q` sozinho, os mais relevantes primeiro. */
+  /** Em ordem de CNPJ. Só com `q`, por relevância. */
   itens: Array<EmpresaEncontrada>;
-  /** `true`: a página levaria tempo demais e veio curta; siga com `cursor`. */
+  /** `true`: página parcial, porque a completa levaria tempo demais. Continue com `cursor`. */
   parcial: boolean;
-  /** Para a página seguinte; nulo na última. */
+  /** Cursor da página seguinte. Nulo na última. */
   cursor: string | null;
   /** Mês dos dados, `AAAA-MM`. */
   competencia: string;
   /** Dia dos dados. */
   data_base: string;
   /**
-   * `false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
-   * `pessoas=true` inclui.
+   * `false`: sem empresários individuais, MEI e outras pessoas físicas, incluídos só com
+   * `pessoas=true`.
    */
   inclui_pessoas: boolean;
 }
@@ -768,18 +771,18 @@ export interface RespostaContagem {
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
-  /** Quantos são; se não `exato`, ao menos estes. */
+  /** O total. Se não `exato`, o mínimo. */
   total: number;
-  /** `false`: são mais do que se conta, ou mais do que se pôde ver. */
+  /** `false`: o total passa do máximo contado ou do que foi possível verificar. */
   exato: boolean;
   /**
-   * `false`: sem empresários individuais, MEI nem outras pessoas físicas, que só
-   * `pessoas=true` inclui.
+   * `false`: sem empresários individuais, MEI e outras pessoas físicas, incluídos só com
+   * `pessoas=true`.
    */
   inclui_pessoas: boolean;
 }
 
-/** Sócios com um nome ou documento, e as suas empresas. */
+/** Sócios com um nome ou documento e as empresas deles. */
 export interface RespostaBuscaSocios {
   /** Identificador único da operação. */
   request_id: string;
@@ -787,9 +790,9 @@ export interface RespostaBuscaSocios {
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
-  /** No máximo 100, em ordem de CNPJ. */
+  /** Até 100, em ordem de CNPJ. */
   itens: Array<SocioEncontrado>;
-  /** `true`: há, ou pode haver, mais do que isto. */
+  /** `true`: há ou pode haver mais resultados. */
   parcial: boolean;
   /** Mês dos dados, `AAAA-MM`. */
   competencia: string;
@@ -797,11 +800,11 @@ export interface RespostaBuscaSocios {
   data_base: string;
 }
 
-/** Um sócio, e a empresa da qual é. */
+/** Um sócio e a empresa dele. */
 export interface SocioEncontrado {
   /** Nome ou nome empresarial. */
   nome: string | null;
-  /** CNPJ, ou CPF na forma `***456789**`, como a Receita Federal publica. */
+  /** CNPJ ou CPF mascarado, como `***456789**`, na forma publicada pela Receita Federal. */
   documento: string | null;
   /** Qualificação na empresa. */
   qualificacao: string | null;
@@ -813,7 +816,7 @@ export interface SocioEncontrado {
   nome_empresarial: string | null;
 }
 
-/** O que a conta ainda pode gastar. */
+/** Quanto a conta ainda pode gastar. */
 export interface RespostaSaldo {
   /** Identificador desta requisição. */
   request_id: string;
@@ -827,17 +830,17 @@ export interface RespostaSaldo {
   plano: "gratuito" | "pre_pago" | "pos_pago";
   /** Produção ou teste. */
   modo: "live" | "test";
-  /** Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo. */
+  /** Saldo, incluindo as reservas. Nulo no pós-pago, que não tem saldo. */
   saldo_creditos: number | null;
-  /** Reservados por consultas em andamento. */
+  /** Créditos reservados por consultas em andamento. */
   creditos_reservados: number;
-  /** O que se pode gastar agora; nulo: pós-pago sem teto. */
+  /** Créditos disponíveis agora. Nulo no pós-pago sem limite. */
   creditos_disponiveis: number | null;
-  /** Teto do mês no pós-pago, se há um. */
+  /** Limite de gasto do mês no pós-pago, se houver. */
   teto_mensal_creditos: number | null;
   /** Mês em Brasília. */
   mes: string;
-  /** Cobrados neste mês. */
+  /** Créditos cobrados neste mês. */
   creditos_gastos_no_mes: number;
 }
 
@@ -869,19 +872,19 @@ export interface LinhaConsumo {
   operacao: string;
   /** Nome da chave que consultou. */
   chave: string | null;
-  /** De onde veio. */
+  /** Origem da resposta. */
   origem: "cache" | "online";
   /** Consultas cobradas. */
   consultas: number;
-  /** Créditos que custaram. */
+  /** Créditos cobrados. */
   creditos: number;
-  /** O `X-Cliente` delas; nulo: sem ele. */
+  /** O `X-Cliente` das consultas. Nulo se não foi enviado. */
   cliente: string | null;
-  /** O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo. */
+  /** O `X-Referencia` das consultas, com `agrupar=referencia`. Nulo nos demais casos. */
   referencia: string | null;
 }
 
-/** Requisições e o que foi feito delas. */
+/** Requisições e o resultado delas. */
 export interface RespostaOperacoes {
   /** Identificador desta requisição. */
   request_id: string;
@@ -889,31 +892,31 @@ export interface RespostaOperacoes {
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
-  /** As mais novas primeiro. */
+  /** Da mais recente à mais antiga. */
   itens: Array<OperacaoAchada>;
-  /** Para pedir as que vêm depois destas; nulo: não há mais. */
+  /** Cursor da página seguinte. Nulo na última. */
   cursor: string | null;
 }
 
-/** O que foi feito de uma requisição. */
+/** Uma requisição e o resultado dela. */
 export interface OperacaoAchada {
   /** O identificador perguntado. */
   operacao_id: string;
   /** Operação, como no endereço. */
   operacao: string;
-  /** O que foi feito dela. */
+  /** Estado da operação. */
   estado: "em_andamento" | "cobrada" | "nao_cobrada";
   /** Cobrados. */
   creditos: number;
-  /** Reservados enquanto ela está em andamento. */
+  /** Créditos reservados durante o andamento. */
   creditos_reservados: number;
   /**
-   * A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-   * que podem mudar; nulo enquanto está em andamento.
+   * A regra da tabela de preços aplicada ou o motivo de nada ter sido cobrado. O texto pode
+   * mudar. Nulo durante o andamento.
    */
   regra: string | null;
   /**
-   * O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+   * O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
    * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
    * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
    * `rural_producer/uf+addresses`, `federal_certificate/cache`,
@@ -921,17 +924,17 @@ export interface OperacaoAchada {
    * `company/lookup`.
    */
   regra_codigo: string | null;
-  /** De onde veio o resultado; nulo enquanto não há nenhum. */
+  /** Origem do resultado. Nulo enquanto não houver resultado. */
   origem: "cache" | "online" | null;
   /** Nome da chave que consultou. */
   chave: string | null;
   /** Início. */
   iniciada_em: string;
-  /** Fim; nulo enquanto está em andamento. */
+  /** Fim. Nulo durante o andamento. */
   concluida_em: string | null;
-  /** O `X-Cliente` dela, se houve. */
+  /** O `X-Cliente` da requisição, se enviado. */
   cliente: string | null;
-  /** O `X-Referencia` dela, se houve. */
+  /** O `X-Referencia` da requisição, se enviado. */
   referencia: string | null;
 }
 
@@ -945,7 +948,7 @@ export interface RespostaLotes {
   error: boolean;
   /** Os itens. */
   itens: Array<Lote>;
-  /** Para a página seguinte; nulo: a última. */
+  /** Cursor da página seguinte. Nulo na última. */
   cursor: string | null;
 }
 
@@ -953,34 +956,37 @@ export interface RespostaLotes {
 export interface Lote {
   /** Identificador do lote. */
   id: string;
-  /** Nome que lhe deram; vazio, se nenhum. */
+  /** Nome do lote. Vazio se não tem nome. */
   nome: string;
   /** Operação, como no endereço. */
   operacao: string;
-  /** Em que estado está. */
+  /** Estado do lote. */
   estado: "concluido" | "cotado" | "encerrado" | "encerrando" | "executando" | "expirado" | "pausado" | "recebido" | "recusado" | "validando";
-  /** Por que está pausado; senão nulo. */
+  /** Motivo da pausa. Nulo se não está pausado. */
   motivo: "fonte" | "limite_da_chave" | "saldo" | "teto" | "usuario" | null;
-  /** O código do que o pausou, ou do que há com o arquivo recusado. */
+  /** Código do motivo da pausa ou do problema no arquivo recusado. */
   codigo: string | null;
-  /** O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo. */
+  /**
+   * O problema no arquivo recusado, ou o motivo da pausa e o que fazer. Nulo nos demais
+   * casos.
+   */
   mensagem: string | null;
   /**
-   * Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
-   * código; vazio antes disso.
+   * Como as colunas do arquivo foram entendidas e em quantas linhas uma delas não tem um
+   * código. Vazio antes da leitura.
    */
   colunas: Array<string>;
   /** Quantas linhas há, por estado. */
   linhas: LinhasDoLote;
-  /** O preço; nulo antes da cotação. */
+  /** O preço. Nulo antes da cotação. */
   cotacao: CotacaoDoLote | null;
   /** O teto confirmado; nulo antes disso. */
   teto_creditos: number | null;
-  /** Cobrados até agora. */
+  /** Créditos cobrados até agora. */
   creditos_gastos: number;
-  /** Reservados pelas linhas em andamento. */
+  /** Créditos reservados pelas linhas em andamento. */
   creditos_reservados: number;
-  /** O lote cujas falhas este repete; senão nulo. */
+  /** O lote cujas falhas são repetidas por este. Nulo se não é uma repetição. */
   repete: string | null;
   /** Quando chegou. */
   criado_em: string;
@@ -988,7 +994,7 @@ export interface Lote {
   confirmado_em: string | null;
   /** Quando terminou. */
   terminado_em: string | null;
-  /** Quando os dados são, ou foram, apagados. */
+  /** Quando os dados serão ou foram apagados. */
   apagado_em: string;
 }
 
@@ -998,9 +1004,9 @@ export interface LinhasDoLote {
   total: number;
   /** Linhas a consultar ou consultadas. */
   validas: number;
-  /** Linhas que não perguntam nada; não custam nada. */
+  /** Linhas que não podem ser consultadas, sem custo. */
   invalidas: number;
-  /** Linhas iguais a uma anterior; não custam nada. */
+  /** Linhas iguais a uma anterior, sem custo. */
   repetidas: number;
   /** Ainda não consultadas. */
   pendentes: number;
@@ -1008,43 +1014,43 @@ export interface LinhasDoLote {
   em_andamento: number;
   /** Respondidas. */
   concluidas: number;
-  /** Não respondidas; não custam nada e podem ser repetidas. */
+  /** Linhas não respondidas, sem custo. Podem ser repetidas. */
   falhas: number;
-  /** Que a conta não pode consultar; não custam nada. */
+  /** Linhas que a conta não pode consultar, sem custo. */
   recusadas: number;
-  /** Que não serão mais consultadas; não custam nada. */
+  /** Linhas que não serão mais consultadas, sem custo. */
   canceladas: number;
 }
 
-/** O que o lote custaria. */
+/** O preço do lote. */
 export interface CotacaoDoLote {
-  /** O que se confirma: as linhas, a tabela e os parâmetros. */
+  /** Resumo do que é confirmado: linhas, preços e parâmetros. */
   digest: string;
-  /** O mínimo que custaria. */
+  /** Preço mínimo. */
   creditos_min: number;
-  /** O máximo que custaria. */
+  /** Preço máximo. */
   creditos_max: number;
-  /** Pelo que linhas assim custaram antes nesta conta; nulo, se foram menos de 100. */
+  /** Estimativa pelo custo de linhas parecidas nesta conta. Nulo se foram menos de 100. */
   creditos_esperados: number | null;
   /** Linhas a consultar. */
   validas: number;
-  /** Das quais a resposta já está à mão. */
+  /** Linhas com resultado guardado. */
   a_mao: number;
-  /** Das quais uma fonte pode ter de ser consultada. */
+  /** Linhas que podem exigir consulta à fonte. */
   a_consultar: number;
-  /** Até quando pode ser confirmada. */
+  /** Prazo para confirmar. */
   valida_ate: string;
   /**
-   * O disponível menos o que ainda pode custar; negativo, se falta; nulo, se nada limita a
-   * conta.
+   * Créditos disponíveis menos o preço máximo. Negativo se faltam créditos. Nulo se a conta
+   * não tem limite.
    */
   saldo_apos_maximo: number | null;
   /**
-   * Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais
-   * consultasse; nulo, se nenhuma delas respondeu.
+   * Tempo estimado, em segundos, pelo tempo de resposta das fontes na última hora, sem
+   * outras consultas. Nulo se nenhuma respondeu.
    */
   duracao_estimada_s: number | null;
-  /** Quem pode ter de ser consultado, nesta ordem, e como está agora. */
+  /** Fontes que podem ser consultadas, nesta ordem, e a situação atual. */
   fontes: Array<FonteCotada>;
 }
 
@@ -1058,11 +1064,11 @@ export interface RespostaLoteNovo {
   error: boolean;
   /** Identificador do lote. */
   id: string;
-  /** Nome que lhe deram; vazio, se nenhum. */
+  /** Nome do lote. Vazio se não tem nome. */
   nome: string;
   /** Operação, como no endereço. */
   operacao: string;
-  /** Em que estado está. */
+  /** Estado do lote. */
   estado: "concluido" | "cotado" | "encerrado" | "encerrando" | "executando" | "expirado" | "pausado" | "recebido" | "recusado" | "validando";
 }
 
@@ -1076,30 +1082,30 @@ export interface RespostaLinhas {
   error: boolean;
   /** Os itens. */
   itens: Array<LinhaDoLote>;
-  /** Para a página seguinte; nulo: a última. */
+  /** Cursor da página seguinte. Nulo na última. */
   cursor: string | null;
 }
 
-/** Uma linha do arquivo e o que foi feito dela. */
+/** Uma linha do arquivo e o resultado dela. */
 export interface LinhaDoLote {
-  /** Linha do arquivo; a do cabeçalho é a 1. */
+  /** Linha do arquivo. O cabeçalho é a linha 1. */
   linha: number;
   /** Identificador do cliente, da coluna `ref`. */
   ref: string | null;
-  /** CNPJ, ou CPF mascarado; nulo, se não foi lido. */
+  /** CNPJ ou CPF mascarado. Nulo se não foi lido. */
   documento: string | null;
-  /** O que foi feito da linha. */
+  /** Estado da linha. */
   estado: "cancelada" | "concluida" | "em_andamento" | "falha" | "invalida" | "pendente" | "recusada" | "repetida";
   /**
-   * Por que é inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`; ou
-   * o erro; senão nulo. Podem surgir códigos novos.
+   * Motivo de ser inválida, como `documento_invalido`, `nao_e_documento` ou `raiz_de_cnpj`,
+   * ou o código do erro. Nulo nos demais casos. Podem surgir códigos novos.
    */
   codigo: string | null;
-  /** Cobrados, ou reservados enquanto em andamento. */
+  /** Créditos cobrados ou, em andamento, reservados. */
   creditos: number;
-  /** Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece. */
+  /** Número da consulta, para `/conta/v1/operacoes/{request_id}`. */
   request_id: string | null;
-  /** A primeira linha igual; senão nulo. */
+  /** A primeira linha igual. Nulo se não é repetida. */
   repetida_de: number | null;
 }
 
@@ -1111,45 +1117,45 @@ export interface RespostaOrcamentos {
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
-  /** Os orçamentos em vigor, os mais antigos primeiro. */
+  /** Os orçamentos em vigor, do mais antigo ao mais recente. */
   itens: Array<Orcamento>;
-  /** Para a página seguinte; nulo: é a última. */
+  /** Cursor da página seguinte. Nulo na última. */
   cursor: string | null;
 }
 
-/** Um teto, e o que dele foi usado. */
+/** Um orçamento e o que já foi usado. */
 export interface Orcamento {
   /** Identificador do orçamento. */
   id: string;
-  /** De quem é. */
+  /** O dono do orçamento. */
   de: DonoDeOrcamento;
-  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
+  /** Período, no horário de Brasília: único, por dia ou por mês. */
   periodo: "dia" | "mes" | "uma_vez";
-  /** Para reconhecê-lo. */
+  /** Nome do orçamento. */
   nome: string;
-  /** Teto em créditos; nulo: nenhum. */
+  /** Limite em créditos. Nulo: sem limite. */
   teto_creditos: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  /** Limite em consultas cobradas. Nulo: sem limite. */
   teto_consultas: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
+  /** As operações incluídas, como no endereço. Nulo: todas. */
   operacoes: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
+  /** Percentual do limite em que há um aviso. Padrão: 80. */
   aviso_percentual: number;
-  /** Gastos no período. */
+  /** Créditos gastos no período. */
   usado_creditos: number;
-  /** Reservados por consultas em andamento. */
+  /** Créditos reservados por consultas em andamento. */
   reservado_creditos: number;
-  /** Cobradas no período, e em andamento. */
+  /** Consultas cobradas no período e em andamento. */
   usadas_consultas: number;
-  /** Quando o período recomeça; nulo: nunca. */
+  /** Quando começa o próximo período. Nulo: nunca. */
   volta_em: string | null;
   /** Quando foi criado. */
   criado_em: string;
 }
 
-/** De quem é um orçamento. */
+/** O dono de um orçamento. */
 export interface DonoDeOrcamento {
-  /** O que tem o orçamento; criam-se os de `chave` e de `cliente`. */
+  /** O dono do orçamento. Só é possível criar os de `chave` e de `cliente`. */
   tipo: "carteira" | "chave" | "cliente" | "lote";
   /** O número da chave, do lote ou da carteira. */
   id?: string;
@@ -1157,59 +1163,59 @@ export interface DonoDeOrcamento {
   valor?: string;
 }
 
-/** O que se confirma, e até quantos créditos. */
+/** A cotação confirmada e o limite de gasto. */
 export interface ConfirmacaoDeLote {
   /** O `digest` da cotação. */
   digest: string;
-  /** O máximo que o lote pode gastar: nem um crédito a mais. */
+  /** O limite de gasto do lote, que nunca é ultrapassado. */
   teto_creditos: number;
 }
 
-/** Um teto maior, se for o caso. */
+/** Um limite de gasto maior, se for o caso. */
 export interface RetomadaDeLote {
-  /** O novo teto; não pode ser menor. */
+  /** O novo limite de gasto. Não pode ser menor que o atual. */
   teto_creditos?: number | null;
 }
 
 /** Quais linhas. */
 export interface RepeticaoDeLote {
-  /** Só as falhas se repetem. */
+  /** Só as falhas podem ser repetidas. */
   somente?: "falhas";
 }
 
 /** Um orçamento a criar: com `teto_creditos`, `teto_consultas` ou os dois. */
 export interface NovoOrcamento {
-  /** De quem é. */
+  /** O dono do orçamento. */
   de: DonoDeOrcamento;
-  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
+  /** Período, no horário de Brasília: único, por dia ou por mês. */
   periodo: "dia" | "mes" | "uma_vez";
-  /** Para reconhecê-lo. */
+  /** Nome do orçamento. */
   nome?: string;
-  /** Teto em créditos; nulo: nenhum. */
+  /** Limite em créditos. Nulo: sem limite. */
   teto_creditos?: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  /** Limite em consultas cobradas. Nulo: sem limite. */
   teto_consultas?: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
+  /** As operações incluídas, como no endereço. Nulo: todas. */
   operacoes?: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
+  /** Percentual do limite em que há um aviso. Padrão: 80. */
   aviso_percentual?: number;
 }
 
-/** O que muda em um orçamento. */
+/** As alterações de um orçamento. */
 export interface MudancaDeOrcamento {
-  /** Para reconhecê-lo. */
+  /** Nome do orçamento. */
   nome?: string;
-  /** Teto em créditos; nulo: nenhum. */
+  /** Limite em créditos. Nulo: sem limite. */
   teto_creditos?: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  /** Limite em consultas cobradas. Nulo: sem limite. */
   teto_consultas?: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
+  /** As operações incluídas, como no endereço. Nulo: todas. */
   operacoes?: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
+  /** Percentual do limite em que há um aviso. Padrão: 80. */
   aviso_percentual?: number;
 }
 
-/** O que foi feito de uma requisição. */
+/** Uma requisição e o resultado dela. */
 export interface RespostaOperacao {
   /** Identificador desta requisição. */
   request_id: string;
@@ -1221,19 +1227,19 @@ export interface RespostaOperacao {
   operacao_id: string;
   /** Operação, como no endereço. */
   operacao: string;
-  /** O que foi feito dela. */
+  /** Estado da operação. */
   estado: "em_andamento" | "cobrada" | "nao_cobrada";
   /** Cobrados. */
   creditos: number;
-  /** Reservados enquanto ela está em andamento. */
+  /** Créditos reservados durante o andamento. */
   creditos_reservados: number;
   /**
-   * A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,
-   * que podem mudar; nulo enquanto está em andamento.
+   * A regra da tabela de preços aplicada ou o motivo de nada ter sido cobrado. O texto pode
+   * mudar. Nulo durante o andamento.
    */
   regra: string | null;
   /**
-   * O código da regra, que não muda; podem surgir outros: `error`, `interrupted`,
+   * O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
    * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
    * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
    * `rural_producer/uf+addresses`, `federal_certificate/cache`,
@@ -1241,17 +1247,17 @@ export interface RespostaOperacao {
    * `company/lookup`.
    */
   regra_codigo: string | null;
-  /** De onde veio o resultado; nulo enquanto não há nenhum. */
+  /** Origem do resultado. Nulo enquanto não houver resultado. */
   origem: "cache" | "online" | null;
   /** Nome da chave que consultou. */
   chave: string | null;
   /** Início. */
   iniciada_em: string;
-  /** Fim; nulo enquanto está em andamento. */
+  /** Fim. Nulo durante o andamento. */
   concluida_em: string | null;
-  /** O `X-Cliente` dela, se houve. */
+  /** O `X-Cliente` da requisição, se enviado. */
   cliente: string | null;
-  /** O `X-Referencia` dela, se houve. */
+  /** O `X-Referencia` da requisição, se enviado. */
   referencia: string | null;
 }
 
@@ -1265,34 +1271,37 @@ export interface RespostaLote {
   error: boolean;
   /** Identificador do lote. */
   id: string;
-  /** Nome que lhe deram; vazio, se nenhum. */
+  /** Nome do lote. Vazio se não tem nome. */
   nome: string;
   /** Operação, como no endereço. */
   operacao: string;
-  /** Em que estado está. */
+  /** Estado do lote. */
   estado: "concluido" | "cotado" | "encerrado" | "encerrando" | "executando" | "expirado" | "pausado" | "recebido" | "recusado" | "validando";
-  /** Por que está pausado; senão nulo. */
+  /** Motivo da pausa. Nulo se não está pausado. */
   motivo: "fonte" | "limite_da_chave" | "saldo" | "teto" | "usuario" | null;
-  /** O código do que o pausou, ou do que há com o arquivo recusado. */
+  /** Código do motivo da pausa ou do problema no arquivo recusado. */
   codigo: string | null;
-  /** O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo. */
+  /**
+   * O problema no arquivo recusado, ou o motivo da pausa e o que fazer. Nulo nos demais
+   * casos.
+   */
   mensagem: string | null;
   /**
-   * Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um
-   * código; vazio antes disso.
+   * Como as colunas do arquivo foram entendidas e em quantas linhas uma delas não tem um
+   * código. Vazio antes da leitura.
    */
   colunas: Array<string>;
   /** Quantas linhas há, por estado. */
   linhas: LinhasDoLote;
-  /** O preço; nulo antes da cotação. */
+  /** O preço. Nulo antes da cotação. */
   cotacao: CotacaoDoLote | null;
   /** O teto confirmado; nulo antes disso. */
   teto_creditos: number | null;
-  /** Cobrados até agora. */
+  /** Créditos cobrados até agora. */
   creditos_gastos: number;
-  /** Reservados pelas linhas em andamento. */
+  /** Créditos reservados pelas linhas em andamento. */
   creditos_reservados: number;
-  /** O lote cujas falhas este repete; senão nulo. */
+  /** O lote cujas falhas são repetidas por este. Nulo se não é uma repetição. */
   repete: string | null;
   /** Quando chegou. */
   criado_em: string;
@@ -1300,7 +1309,7 @@ export interface RespostaLote {
   confirmado_em: string | null;
   /** Quando terminou. */
   terminado_em: string | null;
-  /** Quando os dados são, ou foram, apagados. */
+  /** Quando os dados serão ou foram apagados. */
   apagado_em: string;
 }
 
@@ -1314,27 +1323,27 @@ export interface RespostaOrcamento {
   error: boolean;
   /** Identificador do orçamento. */
   id: string;
-  /** De quem é. */
+  /** O dono do orçamento. */
   de: DonoDeOrcamento;
-  /** Quando recomeça, em Brasília: nunca, todo dia ou todo mês. */
+  /** Período, no horário de Brasília: único, por dia ou por mês. */
   periodo: "dia" | "mes" | "uma_vez";
-  /** Para reconhecê-lo. */
+  /** Nome do orçamento. */
   nome: string;
-  /** Teto em créditos; nulo: nenhum. */
+  /** Limite em créditos. Nulo: sem limite. */
   teto_creditos: number | null;
-  /** Teto em consultas que custam créditos; nulo: nenhum. */
+  /** Limite em consultas cobradas. Nulo: sem limite. */
   teto_consultas: number | null;
-  /** As operações que contam, como no endereço; nulo: todas. */
+  /** As operações incluídas, como no endereço. Nulo: todas. */
   operacoes: Array<string> | null;
-  /** Em que parte do teto há um aviso; padrão: 80. */
+  /** Percentual do limite em que há um aviso. Padrão: 80. */
   aviso_percentual: number;
-  /** Gastos no período. */
+  /** Créditos gastos no período. */
   usado_creditos: number;
-  /** Reservados por consultas em andamento. */
+  /** Créditos reservados por consultas em andamento. */
   reservado_creditos: number;
-  /** Cobradas no período, e em andamento. */
+  /** Consultas cobradas no período e em andamento. */
   usadas_consultas: number;
-  /** Quando o período recomeça; nulo: nunca. */
+  /** Quando começa o próximo período. Nulo: nunca. */
   volta_em: string | null;
   /** Quando foi criado. */
   criado_em: string;

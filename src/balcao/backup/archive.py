@@ -152,7 +152,7 @@ def open_backup(path: Path) -> Iterator[tuple[Manifest, tarfile.TarFile]]:
             yield _manifest(tar, path), tar
     except (tarfile.TarError, EOFError) as error:
         raise BackupDamaged(
-            f"O arquivo {path} está danificado, ou não é uma cópia de segurança do Balcão."
+            f"O arquivo {path} está danificado ou não é um backup do Balcão."
         ) from error
 
 
@@ -173,15 +173,15 @@ def _manifest(tar: tarfile.TarFile, path: Path) -> Manifest:
         if number == FORMAT:
             return _reader().validate_json(text, strict=True)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise BackupDamaged(f"O arquivo {path} não tem o manifesto de uma cópia.") from None
+        raise BackupDamaged(f"O arquivo {path} não tem o manifesto de um backup.") from None
     if number < FORMAT:
         raise BackupRefused(
-            "A cópia é de uma versão de desenvolvimento do Balcão, anterior à primeira publicada, e"
-            " esta versão não pode restaurá-la."
+            "O backup é de uma versão de desenvolvimento do Balcão, anterior à primeira"
+            " publicada, e não pode ser restaurado por esta versão."
         )
     raise BackupRefused(
-        f"A cópia está no formato {number}, e este programa conhece só o {FORMAT}: use a versão"
-        " do Balcão que a fez, ou uma mais nova."
+        f"O backup está no formato {number}, e este programa só conhece o {FORMAT}. Use a versão"
+        " do Balcão que fez o backup ou uma mais nova."
     )
 
 
@@ -218,7 +218,7 @@ def extract(
         receipt = _RECEIPT.fullmatch(info.name)
         known = receipt is not None or info.name in manifest.members.keys() & _NAMES
         if content is None or not known or info.name in seen:
-            extracted.complaints.append("há um arquivo que o manifesto não conhece")
+            extracted.complaints.append("há um arquivo que não está no manifesto")
             continue
         seen.add(info.name)
         if receipt is not None:
@@ -226,11 +226,11 @@ def extract(
             target = None if receipts is None else receipts / receipt[1][:2] / receipt[1]
             hashed = _copy(content, target, hashlib.blake2b(digest_size=32))
             if hashed != receipt[1]:
-                extracted.complaints.append(f"o comprovante {receipt[1]} não é o que foi guardado")
+                extracted.complaints.append(f"o comprovante {receipt[1]} não é o original")
             continue
         hashed = _copy(content, folder / info.name, hashlib.sha256())
         if Member(info.size, hashed) != manifest.members[info.name]:
-            extracted.complaints.append(f"{info.name} não é o que foi guardado")
+            extracted.complaints.append(f"{info.name} não é o original")
     for name in manifest.members.keys() - seen:
         extracted.complaints.append(f"{name} falta")
     if LISTING in seen:

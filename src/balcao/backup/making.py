@@ -53,7 +53,7 @@ def make(
     home = Home(settings.home)
     folder = folder or settings.backups
     if not home.secret.is_file():
-        raise BackupRefused(f"Não há o que copiar em {home.path}: falta {home.secret.name}.")
+        raise BackupRefused(f"Não há dados para copiar em {home.path}: falta {home.secret.name}.")
     with alone_in(folder):
         at_ms = now_ms()
         with new_file(folder, occasion, at_ms) as (file, path):

@@ -67,8 +67,8 @@ def restore(
         occupied = place.is_occupied()
         if occupied and not replace:
             raise BackupRefused(
-                f"Já há dados {where}. Para trocá-los pelos da cópia, repita com --replace:"
-                " o que está lá é guardado à parte antes."
+                f"Já há dados {where}. Para substituir pelos do backup, repita com --replace. Os"
+                " dados atuais são guardados à parte antes."
             )
         for left in home.path.glob(f"{_STAGED}*"):  # of a killed restore: contains the secret
             shutil.rmtree(left)
@@ -77,7 +77,7 @@ def restore(
             verdict = _extract_and_check(path, staged, staged / "receipts" if receipts else None)
             if verdict.complaints:
                 raise BackupDamaged(
-                    "A cópia não confere, e nada foi alterado: " + "; ".join(verdict.complaints)
+                    "O backup não confere e nada foi alterado: " + "; ".join(verdict.complaints)
                 )
             saved = None
             is_file = place.desk_file is not None
@@ -105,7 +105,7 @@ def _extract_and_check(path: Path, folder: Path, receipts: Path | None) -> Verif
             complaints.append(f"{name} falta")
     secret = folder / SECRET
     if secret.is_file() and secret.stat().st_size != PEPPER_BYTES:
-        complaints.append("secret.key não está inteiro")
+        complaints.append("secret.key está incompleto")
     if complaints:  # the following checks would only repeat them
         return VerifyResult(manifest, complaints, books_seen=False)
     seen = examine_desk(folder / DESK)
@@ -116,11 +116,11 @@ def _extract_and_check(path: Path, folder: Path, receipts: Path | None) -> Verif
     try:
         books.check_pepper(secret.read_bytes())
     except PepperDiffers:
-        complaints.append("as chaves do banco de dados não foram feitas com este secret.key")
+        complaints.append("as chaves do banco de dados não foram criadas com este secret.key")
     if books.schema != manifest.schema:
         complaints.append(f"o esquema é o {books.schema}, e não o {manifest.schema}")
     if books.digests != extracted.listed:
-        complaints.append("a lista de comprovantes não é a dos livros")
+        complaints.append("a lista de comprovantes não é a do livro-razão")
     missing = len(books.digests.keys() - extracted.receipts.keys()) - manifest.receipts_missing
     if manifest.receipts_included and missing:
         complaints.append(f"faltam os bytes de {missing} comprovante(s)")
@@ -131,8 +131,8 @@ def _check_known(manifest: Manifest) -> None:
     newest = newest_schema()
     if manifest.schema > newest:
         raise BackupRefused(
-            f"A cópia tem a versão {manifest.schema} do esquema, e este programa conhece até a"
-            f" {newest}: use o Balcão {manifest.program} ou mais novo."
+            f"O backup tem a versão {manifest.schema} do esquema, e este programa conhece até a"
+            f" {newest}. Use o Balcão {manifest.program} ou mais novo."
         )
 
 

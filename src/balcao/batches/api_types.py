@@ -24,48 +24,48 @@ class RowCounts(msgspec.Struct, frozen=True):
 
     total: Annotated[int, doc("Todas as linhas lidas.")]
     validas: Annotated[int, doc("Linhas a consultar ou consultadas.")]
-    invalidas: Annotated[int, doc("Linhas que não perguntam nada; não custam nada.")]
-    repetidas: Annotated[int, doc("Linhas iguais a uma anterior; não custam nada.")]
+    invalidas: Annotated[int, doc("Linhas que não podem ser consultadas, sem custo.")]
+    repetidas: Annotated[int, doc("Linhas iguais a uma anterior, sem custo.")]
     pendentes: Annotated[int, doc("Ainda não consultadas.")]
     em_andamento: Annotated[int, doc("Esperando a fonte.")]
     concluidas: Annotated[int, doc("Respondidas.")]
-    falhas: Annotated[int, doc("Não respondidas; não custam nada e podem ser repetidas.")]
-    recusadas: Annotated[int, doc("Que a conta não pode consultar; não custam nada.")]
-    canceladas: Annotated[int, doc("Que não serão mais consultadas; não custam nada.")]
+    falhas: Annotated[int, doc("Linhas não respondidas, sem custo. Podem ser repetidas.")]
+    recusadas: Annotated[int, doc("Linhas que a conta não pode consultar, sem custo.")]
+    canceladas: Annotated[int, doc("Linhas que não serão mais consultadas, sem custo.")]
 
 
-@described("CotacaoDoLote", "O que o lote custaria.")
+@described("CotacaoDoLote", "O preço do lote.")
 class BatchQuoteAnswer(msgspec.Struct, frozen=True):
     """The quote of a batch, which a confirmation names by its digest."""
 
-    digest: Annotated[str, doc("O que se confirma: as linhas, a tabela e os parâmetros.")]
-    creditos_min: Annotated[int, doc("O mínimo que custaria.")]
-    creditos_max: Annotated[int, doc("O máximo que custaria.")]
+    digest: Annotated[str, doc("Resumo do que é confirmado: linhas, preços e parâmetros.")]
+    creditos_min: Annotated[int, doc("Preço mínimo.")]
+    creditos_max: Annotated[int, doc("Preço máximo.")]
     creditos_esperados: Annotated[
         int | None,
-        doc("Pelo que linhas assim custaram antes nesta conta; nulo, se foram menos de 100."),
+        doc("Estimativa pelo custo de linhas parecidas nesta conta. Nulo se foram menos de 100."),
     ]
     validas: Annotated[int, doc("Linhas a consultar.")]
-    a_mao: Annotated[int, doc("Das quais a resposta já está à mão.")]
-    a_consultar: Annotated[int, doc("Das quais uma fonte pode ter de ser consultada.")]
-    valida_ate: Annotated[str, doc("Até quando pode ser confirmada.", **_WHEN)]
+    a_mao: Annotated[int, doc("Linhas com resultado guardado.")]
+    a_consultar: Annotated[int, doc("Linhas que podem exigir consulta à fonte.")]
+    valida_ate: Annotated[str, doc("Prazo para confirmar.", **_WHEN)]
     saldo_apos_maximo: Annotated[
         int | None,
         doc(
-            "O disponível menos o que ainda pode custar; negativo, se falta; nulo, se nada limita"
-            " a conta."
+            "Créditos disponíveis menos o preço máximo. Negativo se faltam créditos. Nulo se a"
+            " conta não tem limite."
         ),
     ]
     duracao_estimada_s: Annotated[
         int | None,
         doc(
-            "Quantos segundos levaria, pelo que as fontes levaram na última hora, se ninguém mais"
-            " consultasse; nulo, se nenhuma delas respondeu."
+            "Tempo estimado, em segundos, pelo tempo de resposta das fontes na última hora, sem"
+            " outras consultas. Nulo se nenhuma respondeu."
         ),
     ]
     fontes: Annotated[
         Sequence[QuotedSource],
-        doc("Quem pode ter de ser consultado, nesta ordem, e como está agora."),
+        doc("Fontes que podem ser consultadas, nesta ordem, e a situação atual."),
     ]
 
 
@@ -74,43 +74,48 @@ class NewBatchAnswer(msgspec.Struct, frozen=True):
     """A newly received batch."""
 
     id: Annotated[str, doc("Identificador do lote.", format="uuid")]
-    nome: Annotated[str, doc("Nome que lhe deram; vazio, se nenhum.")]
+    nome: Annotated[str, doc("Nome do lote. Vazio se não tem nome.")]
     operacao: Annotated[str, doc("Operação, como no endereço.")]
-    estado: Annotated[BatchState, doc("Em que estado está.")]
+    estado: Annotated[BatchState, doc("Estado do lote.")]
 
 
 @described("Lote", "Um lote de consultas: o arquivo, o estado e o que custou.")
 class BatchAnswer(NewBatchAnswer, frozen=True):
     """A batch, without its rows."""
 
-    motivo: Annotated[PauseReason | None, doc("Por que está pausado; senão nulo.")]
+    motivo: Annotated[PauseReason | None, doc("Motivo da pausa. Nulo se não está pausado.")]
     codigo: Annotated[
-        str | None, doc("O código do que o pausou, ou do que há com o arquivo recusado.")
+        str | None, doc("Código do motivo da pausa ou do problema no arquivo recusado.")
     ]
     mensagem: Annotated[
         str | None,
-        doc("O que há com o arquivo recusado, ou por que está pausado e o que ajuda; senão nulo."),
+        doc(
+            "O problema no arquivo recusado, ou o motivo da pausa e o que fazer. Nulo nos demais"
+            " casos."
+        ),
     ]
     colunas: Annotated[
         Sequence[str],
         doc(
-            "Como as colunas do arquivo foram entendidas, e em quantas linhas uma delas não tem um"
-            " código; vazio antes disso."
+            "Como as colunas do arquivo foram entendidas e em quantas linhas uma delas não tem um"
+            " código. Vazio antes da leitura."
         ),
     ]
     linhas: Annotated[RowCounts, doc("Quantas linhas há, por estado.")]
-    cotacao: Annotated[BatchQuoteAnswer | None, doc("O preço; nulo antes da cotação.")]
+    cotacao: Annotated[BatchQuoteAnswer | None, doc("O preço. Nulo antes da cotação.")]
     teto_creditos: Annotated[int | None, doc("O teto confirmado; nulo antes disso.")]
-    creditos_gastos: Annotated[int, doc("Cobrados até agora.")]
-    creditos_reservados: Annotated[int, doc("Reservados pelas linhas em andamento.")]
-    repete: Annotated[str | None, doc("O lote cujas falhas este repete; senão nulo.")]
+    creditos_gastos: Annotated[int, doc("Créditos cobrados até agora.")]
+    creditos_reservados: Annotated[int, doc("Créditos reservados pelas linhas em andamento.")]
+    repete: Annotated[
+        str | None, doc("O lote cujas falhas são repetidas por este. Nulo se não é uma repetição.")
+    ]
     criado_em: Annotated[str, doc("Quando chegou.", **_WHEN)]
     confirmado_em: Annotated[str | None, doc("Quando foi confirmado.", **_WHEN)]
     terminado_em: Annotated[str | None, doc("Quando terminou.", **_WHEN)]
-    apagado_em: Annotated[str, doc("Quando os dados são, ou foram, apagados.", **_WHEN)]
+    apagado_em: Annotated[str, doc("Quando os dados serão ou foram apagados.", **_WHEN)]
 
 
-@described("LinhaDoLote", "Uma linha do arquivo e o que foi feito dela.")
+@described("LinhaDoLote", "Uma linha do arquivo e o resultado dela.")
 class RowAnswer(row_type()):  # type: ignore[misc]
     """One row of a batch, without the answer of its lookup."""
 

@@ -56,8 +56,8 @@ _CODES: Mapping[type[InvalidInput], str] = {
     InvalidUf: "uf_invalida",
 }
 _SENTENCES: Mapping[str, str] = {
-    "data_ausente": "um CPF precisa da data de nascimento, como 31/12/1980.",
-    "data_invalida": "a data de nascimento deve ser um dia que existe, como 31/12/1980.",
+    "data_ausente": "informe também a data de nascimento do CPF, como 31/12/1980.",
+    "data_invalida": "informe uma data de nascimento válida, como 31/12/1980.",
     "data_futura": "a data de nascimento está no futuro.",
     "uf_ausente": "falta a UF.",
 }
@@ -192,8 +192,8 @@ class ColumnMap:
                 raise _RowError(
                     "",
                     "celulas_demais",
-                    "há mais células do que colunas no cabeçalho: talvez um separador dentro de um"
-                    " texto sem aspas.",
+                    "há mais células do que colunas no cabeçalho. Talvez haja um separador dentro"
+                    " de um texto sem aspas.",
                 )
             ref, client = self._tag(cells, "ref"), self._tag(cells, "cliente")
             repaired = self._document(cells)
@@ -256,7 +256,7 @@ class ColumnMap:
                     raise _RowError(
                         each,
                         "documentos_conflitantes",
-                        "a linha tem dois documentos diferentes; deixe um só.",
+                        "a linha tem dois documentos diferentes. Deixe só um.",
                     )
                 found = found or got
             elif got != "sem_documento":
@@ -329,7 +329,7 @@ class ColumnMap:
         if role not in self._explicit:
             return None  # the column was only guessed
         if flaw == "cpf":
-            raise _RowError(role, "marca_com_cpf", "não pode ser um CPF: use um código seu.")
+            raise _RowError(role, "marca_com_cpf", "não pode ser um CPF. Use um código seu.")
         code = "cliente_invalido" if role == "cliente" else f"{role}_invalida"
         raise _RowError(role, code, f"aceita até 64 {TAG_CHARACTERS}")
 
@@ -542,8 +542,8 @@ def _index_of(role: str, choice: Choice, header: Sequence[str]) -> int | None:
     if index is None or not 0 <= index < len(header):
         raise FileUnreadable(
             "coluna_inexistente",
-            f"coluna_{role}: o arquivo não tem essa coluna. Diga o nome que está no cabeçalho, ou a"
-            " letra que a planilha lhe dá.",
+            f"coluna_{role}: o arquivo não tem essa coluna. Informe o nome do cabeçalho ou a"
+            " letra da coluna na planilha.",
         )
     return index
 
@@ -552,8 +552,8 @@ def _no_documents(operation: Operation, header: Sequence[str]) -> FileUnreadable
     kinds = _kinds_text(operation)
     return FileUnreadable(
         "sem_coluna_de_documento",
-        f"Nenhuma coluna do arquivo tem {kinds}, pelo nome nem pelo que há nas primeiras linhas."
-        f" Chame a coluna de “{kinds.lower().split(' ou ')[0]}” ou “documento”, ou diga qual é.",
+        f"Nenhuma coluna do arquivo parece ter {kinds}. Dê à coluna o nome"
+        f" “{kinds.lower().split(' ou ')[0]}” ou “documento”, ou indique qual é.",
     )
 
 

@@ -36,13 +36,12 @@ _FLAWS: Mapping[Flaw, DocumentFlaw] = {
 
 # Remedies for flaws that the page explains once for all rows.
 REMEDIES: Mapping[str, str] = {
-    "cpf_em_coluna_de_cnpj": "Um CPF vai em uma coluna «CPF» ou «Documento», com a data de"
-    " nascimento em uma coluna «data_nascimento».",
-    "cnpj_em_coluna_de_cpf": "Um CNPJ vai em uma coluna «CNPJ» ou «Documento».",
-    "raiz_de_cnpj": "Escreva o número inteiro, com 14 caracteres.",
-    "varios_documentos": "Deixe um documento em cada linha.",
-    "documento_ambiguo": "Escreva o número inteiro, com todos os zeros.",
-    "numero_cortado_pela_planilha": "Formate a coluna como texto e preencha-a de novo.",
+    "cpf_em_coluna_de_cnpj": "Para pessoas, use uma coluna “CPF” e outra “Data de nascimento”.",
+    "cnpj_em_coluna_de_cpf": "Para empresas, use uma coluna “CNPJ” ou “Documento”.",
+    "raiz_de_cnpj": "Informe o número completo, com 14 caracteres.",
+    "varios_documentos": "Deixe só um documento por linha.",
+    "documento_ambiguo": "Informe o número completo, com todos os zeros.",
+    "numero_cortado_pela_planilha": "Formate a coluna como texto e preencha de novo.",
 }
 MISPLACED: Mapping[str, DocumentFlaw] = {
     "cnpj": "cpf_em_coluna_de_cnpj",
@@ -51,15 +50,16 @@ MISPLACED: Mapping[str, DocumentFlaw] = {
 # Messages of rows; each follows the place of the cell.
 SENTENCES: Mapping[DocumentFlaw, str] = {
     "sem_documento": "não há documento nesta linha.",
-    "nao_e_documento": "não há aqui um CNPJ nem um CPF.",
+    "nao_e_documento": "não há um CNPJ nem um CPF nesta célula.",
     "documento_invalido": "os dígitos verificadores não conferem.",
-    "tamanho_errado": "faltam ou sobram dígitos: um CNPJ tem 14 caracteres, e um CPF, 11 dígitos.",
-    "raiz_de_cnpj": f"só há a raiz do CNPJ, os 8 primeiros caracteres. {REMEDIES['raiz_de_cnpj']}",
+    "tamanho_errado": "faltam ou sobram dígitos. Um CNPJ tem 14 caracteres; um CPF, 11 dígitos.",
+    "raiz_de_cnpj": "a célula só tem a raiz do CNPJ, os 8 primeiros caracteres."
+    f" {REMEDIES['raiz_de_cnpj']}",
     "varios_documentos": f"há mais de um documento na célula. {REMEDIES['varios_documentos']}",
-    "documento_de_outro_tipo": "o documento é de outro tipo: esta operação é por {kinds}.",
+    "documento_de_outro_tipo": "o documento é de outro tipo. Esta operação usa {kinds}.",
     "cpf_em_coluna_de_cnpj": f"esta coluna é de CNPJ. {REMEDIES['cpf_em_coluna_de_cnpj']}",
     "cnpj_em_coluna_de_cpf": f"esta coluna é de CPF. {REMEDIES['cnpj_em_coluna_de_cpf']}",
-    "documento_ambiguo": "pelos zeros à esquerda, há mais de um documento possível."
+    "documento_ambiguo": "sem os zeros à esquerda, há mais de um documento possível."
     f" {REMEDIES['documento_ambiguo']}",
     "numero_cortado_pela_planilha": "a planilha cortou o número (notação científica) e os últimos"
     f" dígitos se perderam. {REMEDIES['numero_cortado_pela_planilha']}",

@@ -44,8 +44,8 @@ log = structlog.get_logger()
 
 NO_SPACE = "sem_espaco"
 _NO_SPACE_TEXT = (
-    "O serviço ficou sem espaço em disco antes de ler este arquivo. Nada foi cobrado; envie-o de"
-    " novo mais tarde."
+    "O serviço ficou sem espaço em disco antes de ler este arquivo. Nada foi cobrado. Envie o"
+    " arquivo de novo mais tarde."
 )
 _ACCOUNT_FULL = "espaco_da_conta"
 _ACCOUNT_FULL_TEXT = (

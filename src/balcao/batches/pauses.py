@@ -48,10 +48,9 @@ def _ceiling_pause(batch: StoredBatch, _: int | None) -> Pause:
     held = f" e {credits(batch.held)} reservados" if batch.held else ""
     return Pause(
         "Pausado: o teto acabou",
-        f"O teto de {credits(batch.ceiling)} não comporta a próxima linha: já foram gastos"
-        f" {credits(batch.spent)}{held}. O que já foi respondido está guardado, e nada passa do"
-        " teto.",
-        "Para ir até o fim, aumente o teto e retome.",
+        f"O limite de gasto de {credits(batch.ceiling)} não cobre a próxima linha. Já foram"
+        f" gastos {credits(batch.spent)}{held}. As respostas já recebidas estão guardadas.",
+        "Para continuar, aumente o limite e retome.",
     )
 
 
@@ -64,10 +63,10 @@ def ceiling_message(error: CallerError) -> str | None:
     if not isinstance(error, CeilingReached) or isinstance(error, CeilingOfBatch):
         return None
     held = f" e {whole(error.held)} em reserva" if error.held else ""
-    back = f"; recomeça em {day(error.back)}" if error.back else ""
+    back = f". Próximo período: {day(error.back)}" if error.back else ""
     return (
-        f"Quando o lote parou, o teto era de {whole(error.ceiling)}, com {whole(error.used)} em uso"
-        f"{held}, e a linha precisava de {whole(error.needed)}{back}."
+        f"Quando o lote parou, o limite era de {whole(error.ceiling)}, com {whole(error.used)} em"
+        f" uso{held}, e a linha precisava de {whole(error.needed)}{back}."
     )
 
 
@@ -79,43 +78,44 @@ def _client_pause(batch: StoredBatch, _: int | None) -> Pause:
     whose = "da carteira" if batch.code == CeilingOfWallet.code else "do cliente"
     return Pause(
         f"Pausado: o teto {whose} acabou",
-        _with_numbers(f"O orçamento {whose} não comporta a próxima linha.", batch),
-        "Peça um teto maior a quem administra a conta, ou espere o período recomeçar; depois"
-        " retome.",
+        _with_numbers(f"O orçamento {whose} não cobre a próxima linha.", batch),
+        "Peça um limite maior ao gestor da conta ou espere o próximo período. Depois retome.",
     )
 
 
 def _balance_pause(_: StoredBatch, available: int | None) -> Pause:
-    left = "" if available is None else f" Agora há {credits(max(available, 0))}."
+    left = "" if available is None else f" Disponíveis agora: {credits(max(available, 0))}."
     return Pause(
         "Pausado: faltam créditos",
-        f"Os créditos disponíveis da conta não chegam para a próxima linha.{left}",
-        "Peça créditos a quem opera o serviço. Com eles na conta, retome daqui mesmo.",
+        f"Os créditos disponíveis da conta não cobrem a próxima linha.{left}",
+        "Peça créditos ao operador do serviço e depois retome o lote.",
     )
 
 
 def _user_pause(_: StoredBatch, __: int | None) -> Pause:
     return Pause(
         "Pausado",
-        "Alguém pausou este lote. Nada é consultado nem cobrado enquanto isso.",
-        "Retome quando quiser: ele continua de onde parou.",
+        "Alguém pausou este lote. Nada é consultado nem cobrado durante a pausa.",
+        "Retome quando quiser. O lote continua de onde parou.",
     )
 
 
 def _source_pause(_: StoredBatch, __: int | None) -> Pause:
     return Pause(
         "Pausado: a fonte não responde",
-        "Quem responde esta consulta está fora do ar. As linhas esperam, sem custo.",
-        "Não é preciso fazer nada: o lote continua sozinho assim que a fonte voltar.",
+        "A fonte desta consulta está fora do ar. As linhas aguardam, sem custo.",
+        "Não é preciso fazer nada. O lote continua sozinho quando a fonte voltar.",
     )
 
 
 def _key_pause(batch: StoredBatch, _: int | None) -> Pause:
     known = messages().get(batch.code or "")
     return Pause(
-        "Pausado: quem pediu o lote não pode mais consultar",
-        _with_numbers(known or "A chave ou a conta do lote está fora de uso ou no limite.", batch),
-        "Fale com quem administra a conta; depois retome.",
+        "Pausado: o autor do lote não pode mais consultar",
+        _with_numbers(
+            known or "A chave ou a conta do lote não está mais ativa ou atingiu um limite.", batch
+        ),
+        "Fale com o gestor da conta e depois retome.",
     )
 
 

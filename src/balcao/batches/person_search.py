@@ -19,12 +19,12 @@ from balcao.storage.desk.desk import Desk
 
 CODE = "titular_apagado"
 MESSAGE = (
-    "O arquivo tinha dados de uma pessoa que pediu que fossem apagados. Tire-os dele e envie-o de"
-    " novo."
+    "O arquivo tinha dados de uma pessoa que pediu a exclusão deles. Remova esses dados e envie o"
+    " arquivo de novo."
 )
 REPEAT_MESSAGE = (
-    "As linhas a repetir tinham dados de uma pessoa que pediu que fossem apagados. Elas já não os"
-    " têm: repita o lote de novo."
+    "As linhas a repetir tinham dados de uma pessoa que pediu a exclusão deles. Os dados já foram"
+    " removidos. Repita o lote."
 )
 
 

@@ -57,7 +57,7 @@ ROW_FIELDS: tuple[RowField, ...] = (
         lambda each: each.row.line,
         "linha",
         "linha",
-        Annotated[int, doc("Linha do arquivo; a do cabeçalho é a 1.")],
+        Annotated[int, doc("Linha do arquivo. O cabeçalho é a linha 1.")],
     ),
     RowField(
         lambda each: each.row.ref,
@@ -68,13 +68,13 @@ ROW_FIELDS: tuple[RowField, ...] = (
     RowField(
         lambda each: each.row.document,
         member="documento",
-        api_type=Annotated[str | None, doc("CNPJ, ou CPF mascarado; nulo, se não foi lido.")],
+        api_type=Annotated[str | None, doc("CNPJ ou CPF mascarado. Nulo se não foi lido.")],
     ),
     RowField(
         lambda each: each.row.state,
         "estado",
         "estado",
-        Annotated[RowState, doc("O que foi feito da linha.")],
+        Annotated[RowState, doc("Estado da linha.")],
     ),
     RowField(
         lambda each: each.row.code,
@@ -83,8 +83,9 @@ ROW_FIELDS: tuple[RowField, ...] = (
         Annotated[
             str | None,
             doc(
-                "Por que é inválida, como `documento_invalido`, `nao_e_documento` ou"
-                " `raiz_de_cnpj`; ou o erro; senão nulo. Podem surgir códigos novos."
+                "Motivo de ser inválida, como `documento_invalido`, `nao_e_documento` ou"
+                " `raiz_de_cnpj`, ou o código do erro. Nulo nos demais casos. Podem surgir"
+                " códigos novos."
             ),
         ],
     ),
@@ -95,7 +96,7 @@ ROW_FIELDS: tuple[RowField, ...] = (
         lambda each: each.row.credits,
         "creditos",
         "creditos",
-        Annotated[int, doc("Cobrados, ou reservados enquanto em andamento.")],
+        Annotated[int, doc("Créditos cobrados ou, em andamento, reservados.")],
     ),
     RowField(
         lambda each: each.row.request_id,
@@ -103,16 +104,14 @@ ROW_FIELDS: tuple[RowField, ...] = (
         "request_id",
         Annotated[
             str | None,
-            doc(
-                "Número da consulta, que `/conta/v1/operacoes/{request_id}` conhece.", format="uuid"
-            ),
+            doc("Número da consulta, para `/conta/v1/operacoes/{request_id}`.", format="uuid"),
         ],
     ),
     RowField(
         lambda each: each.row.repeated_of,
         "repetida_de",
         "repetida_de",
-        Annotated[int | None, doc("A primeira linha igual; senão nulo.")],
+        Annotated[int | None, doc("A primeira linha igual. Nulo se não é repetida.")],
     ),
     # With punctuation: spreadsheets would convert bare digits to a number.
     RowField(lambda each: each.row.document and writing.document(each.row.document), "documento"),

@@ -50,8 +50,8 @@ log = structlog.get_logger()
 ROWS_AT_ONCE = 250
 
 _OUR_FAULT = (
-    "O arquivo não pôde ser lido por uma falha do serviço, que ficou registrada. Nada foi cobrado."
-    " Salve-o de novo como CSV ou .xlsx e envie; se a falha se repetir, fale com o suporte."
+    "O arquivo não pôde ser lido por uma falha do serviço, que foi registrada. Nada foi cobrado."
+    " Salve de novo como CSV ou .xlsx e envie. Se a falha se repetir, fale com o suporte."
 )
 
 

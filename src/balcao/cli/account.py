@@ -38,12 +38,12 @@ def create(
     *,
     plan: Annotated[Plan, typer.Option(metavar="PLANO", help=f"Um destes: {', '.join(PLANS)}.")],
     test: Annotated[
-        bool, typer.Option("--test", help="Conta de teste: quem responde é a sandbox.")
+        bool, typer.Option("--test", help="Conta de teste, atendida pela sandbox.")
     ] = False,
     certificates: Annotated[
         bool,
         typer.Option(
-            "--certificates", help="Contrato com certidões (pos_pago; pre_pago já as inclui)."
+            "--certificates", help="Contrato com certidões (pos_pago; pre_pago já inclui)."
         ),
     ] = False,
     partner_optin: Annotated[
@@ -51,14 +51,14 @@ def create(
     ] = False,
     ceiling: Annotated[
         int | None,
-        typer.Option(min=0, help="Teto de créditos por mês civil (só pos_pago).", metavar="N"),
+        typer.Option(min=0, help="Limite de créditos por mês (só pos_pago).", metavar="N"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cria uma conta. Ela é de produção ou de teste para sempre.
+    """Cria uma conta, de produção ou de teste. O tipo não pode ser mudado depois.
 
-    As certidões são sempre incluídas no plano pre_pago, nunca no gratuito, e dependem do
-    contrato (--certificates) no pos_pago.
+    O plano pre_pago sempre inclui certidões; o gratuito, nunca. No pos_pago, elas dependem do
+    contrato (--certificates).
 
     Exemplo:
 
@@ -85,7 +85,7 @@ def create(
     lines = [f"Conta {account.account_id} criada: {name} ({plan}, {kind})."]
     if plan != "pos_pago":
         line = f'{program()} credit add {shlex.quote(name)} 1000 --reason "..."'
-        lines.append(f"Ela ainda não tem créditos: {line}")
+        lines.append(f"A conta ainda não tem créditos: {line}")
     show(as_json, _record(account, civil_month(now)), *lines)
 
 
@@ -93,7 +93,7 @@ def create(
 def list_accounts(as_json: AsJson = False) -> None:
     """Lista as contas.
 
-    O que cada uma inclui (certidões, CPF dos sócios): account show.
+    Para ver o que cada conta inclui (certidões, CPF dos sócios): account show.
 
     Exemplo:
 
@@ -176,15 +176,15 @@ def change(
     ] = None,
     ceiling: Annotated[
         int | None,
-        typer.Option(min=0, help="Teto de créditos por mês civil (só pos_pago).", metavar="N"),
+        typer.Option(min=0, help="Limite de créditos por mês (só pos_pago).", metavar="N"),
     ] = None,
     no_ceiling: Annotated[bool, typer.Option("--no-ceiling", help="Retira o teto.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Altera o plano de uma conta e o que ele inclui; vale em toda parte em um segundo.
+    """Altera o plano de uma conta e o que ele inclui. Vale em um segundo.
 
-    O que não é dito fica como está. No plano pre_pago as certidões são sempre incluídas, no
-    gratuito nunca; só o pos_pago tem teto, que se perde ao sair dele.
+    Opções não informadas não mudam. O plano pre_pago sempre inclui certidões; o gratuito,
+    nunca. Só o pos_pago tem limite mensal, removido ao trocar de plano.
 
     Exemplo:
 
@@ -193,17 +193,18 @@ def change(
     from balcao.storage.people import Terms
 
     if ceiling is not None and no_ceiling:
-        refuse("não pode ir junto com --ceiling.", "--no-ceiling")
+        refuse("não pode ser usado com --ceiling.", "--no-ceiling")
     if (plan, certificates, partner_optin, ceiling) == (None, None, None, None) and not no_ceiling:
         raise typer.BadParameter(
-            "diga o que muda: --plan, --certificates, --partner-optin, --ceiling ou --no-ceiling."
+            "informe o que mudar: --plan, --certificates, --partner-optin, --ceiling ou"
+            " --no-ceiling."
         )
     with open_installation() as local:
         found = local.account(account)
         new = plan or found.plan
         _check_terms(new, certificates=certificates is True, ceiling=ceiling)
         if certificates is False and new == "pre_pago":
-            refuse("o plano pre_pago sempre inclui as certidões.", "--no-certificates")
+            refuse("o plano pre_pago sempre inclui certidões.", "--no-certificates")
         kept = ceiling if ceiling is not None or no_ceiling else found.ceiling_credits
         with_certificates = found.certificates if certificates is None else certificates
         terms = Terms(
@@ -226,9 +227,9 @@ def change(
 
 @app.command()
 def suspend(account: AccountName, as_json: AsJson = False) -> None:
-    """Suspende uma conta: suas chaves são recusadas e seus usuários não consultam.
+    """Suspende uma conta: as chaves são recusadas e os usuários não podem consultar.
 
-    Vale em toda parte em um segundo. Os créditos e o extrato ficam.
+    Vale em um segundo. Os créditos e o extrato não mudam.
 
     Exemplo:
 
@@ -239,7 +240,7 @@ def suspend(account: AccountName, as_json: AsJson = False) -> None:
 
 @app.command()
 def resume(account: AccountName, as_json: AsJson = False) -> None:
-    """Volta a aceitar as chaves e os usuários de uma conta suspensa.
+    """Reativa uma conta suspensa, com as chaves e os usuários.
 
     Exemplo:
 
@@ -252,9 +253,9 @@ def _suspend(account: str, suspended: bool, as_json: bool) -> None:
     with open_installation() as local:
         now, number = local.now_ms(), local.account(account).account_id
         after = wait_for(local.desk.people.suspend_account(number, suspended, AT_THE_TERMINAL, now))
-    text = f"Conta {after.name} em atividade."
+    text = f"Conta {after.name} reativada."
     if suspended:
-        text = f"Conta {after.name} suspensa. Para voltar: {program()} account resume {number}"
+        text = f"Conta {after.name} suspensa. Para reativar: {program()} account resume {number}"
     show(as_json, _record(after, civil_month(now)), text)
 
 
@@ -264,7 +265,9 @@ def _check_terms(plan: Plan, *, certificates: bool, ceiling: int | None) -> None
 
 
 def _ceiling(account: Account) -> str:
-    return "sem teto" if account.ceiling_credits is None else whole(account.ceiling_credits)
+    return (
+        "sem limite mensal" if account.ceiling_credits is None else whole(account.ceiling_credits)
+    )
 
 
 def _kind(account: Account) -> str:

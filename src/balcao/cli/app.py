@@ -55,7 +55,7 @@ def balcao(
 ) -> None:
     """Balcão: consultas a cadastros brasileiros, pagas em créditos.
 
-    O primeiro passo é sempre o mesmo: inicie o serviço, e ele prepara tudo o que falta.
+    Comece por iniciar o serviço. Ele prepara tudo o que falta.
 
       $ balcao serve
 

@@ -23,7 +23,7 @@ from balcao.cli.output import (
     when,
     whole,
 )  # fmt: skip
-from balcao.core.writing import counted
+from balcao.core.writing import counted, day
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from balcao.backup.restoring import VerifyResult
     from balcao.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura cópias de segurança.")
+app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura backups.")
 
 _MEGABYTE = 1_000_000
+_MONTHS = {"live": "produção", "test": "sandbox"}
 
 
 @app.command()
@@ -42,14 +43,14 @@ def create(
     to: Annotated[
         Path | None,
         typer.Option(
-            help="Pasta da cópia; padrão: BALCAO_BACKUP_FOLDER.", metavar="PASTA", file_okay=False
+            help="Pasta do backup; padrão: BALCAO_BACKUP_FOLDER.", metavar="PASTA", file_okay=False
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Faz uma cópia de segurança. O servidor pode estar no ar.
+    """Faz um backup. Não é preciso parar o serviço.
 
-    A cópia contém o segredo das chaves: guarde-a como guarda senhas.
+    O backup contém o segredo das chaves. Guarde o arquivo como uma senha.
 
     Exemplo:
 
@@ -64,15 +65,18 @@ def create(
     seconds = time.monotonic() - began
     manifest = made.manifest
     blocks: list[Block] = [
-        f"Cópia feita em {decimal(seconds)} s: {made.path}, {decimal(made.bytes / _MEGABYTE)} MB,"
-        f" {_sums(manifest)}.",
-        "Ela contém o segredo das chaves (secret.key), e só o seu dono pode lê-la: guarde-a como"
-        " guarda senhas.",
-        *(f"Não contém o mês importado ({name}): {day}." for name, day in manifest.months.items()),
+        f"Backup feito em {decimal(seconds)} s: {made.path}, {decimal(made.bytes / _MEGABYTE)}"
+        f" MB, {_sums(manifest)}.",
+        "O arquivo contém o segredo das chaves (secret.key) e só pode ser lido pelo dono."
+        " Guarde-o como uma senha.",
+        *(
+            f"Não inclui o mês importado ({_MONTHS[mode]}): {day(extracted)}."
+            for mode, extracted in manifest.months.items()
+        ),
     ]
     if not manifest.receipts_included:
         blocks.append(
-            "Os comprovantes estão em um balde; a cópia só os lista. Copie o balde também."
+            "Os comprovantes estão em um bucket e o backup só traz a lista. Copie o bucket também."
         )
     if manifest.receipts_missing:
         missing = counted(manifest.receipts_missing, "comprovante", "comprovantes")
@@ -89,7 +93,7 @@ def list_backups(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Lista as cópias de segurança, a mais nova primeiro.
+    """Lista os backups, do mais recente ao mais antigo.
 
     Exemplo:
 
@@ -121,7 +125,7 @@ def list_backups(
         ("Cópia", "Idade", "MB", "Banco", "Contém"),
         rows,
         numbers=("MB",),
-        empty=f"Nenhuma cópia em {place}. Faça uma: {program()} backup create.",
+        empty=f"Nenhum backup em {place}. Faça um: {program()} backup create.",
         foldable=("Cópia",),
     )
     show(as_json, {"folder": place, "backups": found}, table)
@@ -131,16 +135,17 @@ def list_backups(
 def restore(
     file: Annotated[Path, typer.Argument(metavar="ARQUIVO", exists=True, dir_okay=False)],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Só confere a cópia, em um lugar temporário.")
+        bool, typer.Option("--verify", help="Só verifica o backup, em uma pasta temporária.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Põe à parte os dados que já existem.")
+        bool,
+        typer.Option("--replace", help="Substitui os dados existentes, que são guardados à parte."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Restaura uma cópia na pasta de dados, com o servidor parado, ou só a confere.
+    """Restaura um backup na pasta de dados, com o serviço parado, ou só verifica o backup.
 
-    Sai com código 1 quando a cópia não confere. Confira as suas de vez em quando.
+    Sai com código 1 se o backup não confere. Verifique os seus backups periodicamente.
 
     Exemplo:
 
@@ -169,18 +174,18 @@ def restore(
         f" {_sums(manifest)}."
     ]
     if done.aside is not None:
-        lines.append(f"O que estava na pasta de dados: {done.aside}")
+        lines.append(f"Dados anteriores da pasta de dados: {done.aside}")
     if done.saved is not None:
-        lines.append(f"Cópia do que estava no banco de dados: {done.saved.path}")
+        lines.append(f"Backup dos dados anteriores do banco de dados: {done.saved.path}")
     if "live" in manifest.months:
         lines.append(
-            f"O mês importado ({manifest.months['live']}) não vem na cópia; se não está mais aqui,"
-            f" importe-o de novo: {program()} opendata build PASTA."
+            f"O mês importado ({day(manifest.months['live'])}) não está no backup. Se não está mais"
+            f" aqui, importe de novo: {program()} opendata build PASTA."
         )
     if not manifest.receipts_included:
-        lines.append("Os comprovantes não vêm na cópia: estavam em um balde.")
+        lines.append("Os comprovantes não estão no backup: ficam em um bucket.")
     lines.append(
-        "Nenhum comprovante é apagado até você confirmar que estes dados são os que valem:"
+        "Nenhum comprovante será apagado até você confirmar que estes são os dados válidos:"
         f" {program()} backup confirm."
     )
     show(as_json, data, *lines)
@@ -189,16 +194,17 @@ def restore(
 @app.command()
 def confirm(
     code: Annotated[
-        str | None, typer.Argument(metavar="CÓDIGO", help="O código que o comando mostra sem ele.")
+        str | None,
+        typer.Argument(metavar="CÓDIGO", help="O código mostrado pelo comando sem este argumento."),
     ] = None,
 ) -> None:
-    """Confirma que os dados restaurados são os que valem.
+    """Confirma que os dados restaurados são os válidos.
 
-    Depois de voltar a um ponto mais antigo, o serviço não apaga nenhum comprovante: os mais novos
-    que o banco de dados ainda podem ser precisos. Confirmar libera as exclusões e pula os números
-    de contas, chaves e pessoas que podem ter sido dados e perdidos.
+    Depois de uma restauração, o serviço não apaga nenhum comprovante, porque os mais novos que
+    o banco de dados ainda podem ser necessários. A confirmação libera as exclusões e pula os
+    números de contas, chaves e pessoas que podem ter sido usados e perdidos.
 
-    Nunca confirme num ensaio que usa os comprovantes da produção: aponte BALCAO_RECEIPTS para
+    Em um teste, nunca confirme com os comprovantes da produção. Aponte BALCAO_RECEIPTS para
     outro lugar.
 
     Exemplo:
@@ -211,12 +217,12 @@ def confirm(
         desk, settings = local.desk, local.settings
         found = wait_for(confirming.check(desk, settings))
         if not found.is_pending:
-            typer.echo("Não há restauração por confirmar.")
+            typer.echo("Não há restauração a confirmar.")
             return
         if found.is_in_use:
             raise CommandFailed(
-                f"Outro serviço usa agora os comprovantes de {found.where}. Num ensaio, aponte"
-                " BALCAO_RECEIPTS para outro lugar. Se os dados daqui são os que valem, pare o"
+                f"Outro serviço está usando os comprovantes de {found.where}. Em um teste, aponte"
+                " BALCAO_RECEIPTS para outro lugar. Se os dados daqui são os válidos, pare o"
                 " outro serviço e repita depois de 5 minutos."
             )
         if code is None:
@@ -228,7 +234,8 @@ def confirm(
             confirmed = False
     if not confirmed:
         raise CommandFailed(
-            f"O código não é o desta restauração. Veja o que há: {program()} backup confirm."
+            f"O código não é o desta restauração. Veja o código correto: {program()} backup"
+            " confirm."
         )
     least = found.least
     typer.echo(
@@ -245,21 +252,21 @@ def _print_unconfirmed(found: "Unconfirmed") -> None:
     if found.desk_ms is not None:
         typer.echo(f"Última marca neste banco de dados: {when(found.desk_ms)}")
     typer.echo(
-        "Enquanto não for confirmado, nenhum comprovante é apagado. Se ainda quiser restaurar um"
-        " ponto mais novo, faça isso antes."
+        "Até a confirmação, nenhum comprovante é apagado. Se quiser restaurar um backup mais"
+        " novo, faça isso antes."
     )
     typer.echo(
-        "Depois de confirmado, comprovantes que este banco de dados não conhece são apagados na"
-        " próxima limpeza. Se os dados daqui são os que valem:"
+        "Depois da confirmação, os comprovantes desconhecidos por este banco de dados são"
+        " apagados na próxima limpeza. Se os dados daqui são os válidos:"
     )
     typer.echo(f"  {program()} backup confirm {found.code}")
 
 
 _STANDINGS = {
-    "behind": "O banco de dados é mais antigo que os comprovantes: foi restaurado.",
-    "foreign": "Os comprovantes são de outra instalação, ou o banco de dados é de antes da marca.",
-    "unmarked": "Os comprovantes não têm a marca deste banco de dados: foram restaurados ou são"
-    " outros.",
+    "behind": "O banco de dados é mais antigo que os comprovantes. Ele foi restaurado.",
+    "foreign": "Os comprovantes são de outra instalação ou o banco de dados é anterior à marca.",
+    "unmarked": "Os comprovantes não têm a marca deste banco de dados. Eles foram restaurados ou"
+    " são outros.",
 }
 
 
@@ -283,10 +290,10 @@ def _show_verdict(as_json: bool, file: Path, verdict: "VerifyResult", seconds: f
     }
     if verdict.complaints:
         details = [Note(f"  {complaint}") for complaint in verdict.complaints]
-        show(as_json, data, Note("A cópia não confere:"), *details)
+        show(as_json, data, Note("O backup não confere:"), *details)
         raise typer.Exit(1)
     text = (
-        f"A cópia confere: restaurada e somada de novo em {decimal(seconds)} s;"
+        f"O backup confere: restaurado e somado de novo em {decimal(seconds)} s;"
         f" {_sums(verdict.manifest)}."
     )
     show(as_json, data, text)

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Consulta todas as linhas de um arquivo: cota, confirma, acompanha e baixa o resultado.",
+    help="Consulta todas as linhas de um arquivo: cotação, confirmação, acompanhamento e download"
+    " do resultado.",
 )
 
 AccountOption = Annotated[str, typer.Option("--account", help="Nome ou número da conta.")]
 Number = Annotated[str, typer.Argument(metavar="LOTE", help="Identificador do lote.")]
 Wait = Annotated[
-    bool, typer.Option("--wait", help="Espera até que haja algo a decidir, mostrando o progresso.")
+    bool, typer.Option("--wait", help="Aguarda e mostra o progresso, até ser preciso decidir algo.")
 ]
 
 _MEDIA = {".csv": "text/csv", ".txt": "text/csv", ".jsonl": "application/x-ndjson"}
@@ -61,7 +62,7 @@ def create(  # noqa: PLR0917  # a command's own words
     file: Annotated[Path, typer.Argument(metavar="ARQUIVO", help="CSV, XLSX, JSONL ou JSON.")],
     account: AccountOption,
     operation: Annotated[
-        str, typer.Option("--operation", help="O que perguntar: o caminho de uma consulta.")
+        str, typer.Option("--operation", help="A operação do lote: o caminho de uma consulta.")
     ],
     parameter: Annotated[
         list[str] | None,
@@ -71,14 +72,14 @@ def create(  # noqa: PLR0917  # a command's own words
         list[str] | None,
         typer.Option(
             "--column",
-            help="Qual coluna é o quê, onde o reconhecimento errar: documento=B, uf=Estado.",
+            help="Indica uma coluna que foi reconhecida errado: documento=B, uf=Estado.",
         ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="Um nome para o lote.")] = "",
+    name: Annotated[str, typer.Option("--name", help="Nome do lote.")] = "",
     wait: Wait = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recebe um arquivo, para ser lido e cotado pelo serviço; nada é cobrado antes de confirmar.
+    """Envia um arquivo para leitura e cotação. Nada é cobrado antes da confirmação.
 
     Com --wait, sai com código 1 se a lista foi recusada.
 
@@ -120,7 +121,7 @@ def create(  # noqa: PLR0917  # a command's own words
 def show_batch(
     number: Number, account: AccountOption, wait: Wait = False, as_json: AsJson = False
 ) -> None:
-    """Mostra um lote: em que estado está, quanto custaria e quanto custou.
+    """Mostra um lote: estado, cotação e valor cobrado.
 
     Com --wait, sai com código 1 se a lista foi recusada.
 
@@ -137,7 +138,7 @@ def show_batch(
 
 @app.command("list")
 def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
-    """Lista os lotes de uma conta, do mais novo ao mais antigo.
+    """Lista os lotes de uma conta, do mais recente ao mais antigo.
 
     Exemplo:
 
@@ -168,11 +169,11 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
 def confirm(
     number: Number,
     account: AccountOption,
-    ceiling: Annotated[int, typer.Option("--ceiling", help="O máximo de créditos a gastar.")],
+    ceiling: Annotated[int, typer.Option("--ceiling", help="O limite de gasto, em créditos.")],
     wait: Wait = False,
     as_json: AsJson = False,
 ) -> None:
-    """Confirma a cotação de um lote e o começa, até um teto de créditos.
+    """Confirma a cotação e inicia o lote, com um limite de gasto.
 
     Exemplo:
 
@@ -209,7 +210,7 @@ def resume(
     number: Number,
     account: AccountOption,
     ceiling: Annotated[
-        int | None, typer.Option("--ceiling", help="Um teto maior, em créditos.")
+        int | None, typer.Option("--ceiling", help="Um limite de gasto maior, em créditos.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -226,7 +227,7 @@ def resume(
 
 @app.command()
 def stop(number: Number, account: AccountOption, as_json: AsJson = False) -> None:
-    """Encerra um lote: o que está em andamento termina, o resto não será mais consultado.
+    """Encerra um lote: as consultas em andamento terminam e as demais não são feitas.
 
     Exemplo:
 
@@ -374,8 +375,8 @@ def _print(
     if quote is not None:
         pairs += [
             ("Custo", writing.credits_between(quote.creditos_min, quote.creditos_max)),
-            ("Já à mão", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
-            ("Saldo depois, no máximo do custo", quote.saldo_apos_maximo),
+            ("Guardados", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
+            ("Saldo final, no pior caso", quote.saldo_apos_maximo),
             ("Fontes", ", ".join(each.nome for each in quote.fontes) or None),
         ]
     if answer.teto_creditos is not None:
@@ -385,8 +386,8 @@ def _print(
     blocks: list[Block] = [Pairs(pairs)]
     if answer.estado == "cotado" and quote is not None:
         blocks.append(
-            f"Para começar: {program()} batch confirm {answer.id}"
-            f" --account {info.batch.account_id} --ceiling {quote.creditos_max}"
+            f"Para iniciar: {program()} batch confirm {answer.id} --account"
+            f" {info.batch.account_id} --ceiling {quote.creditos_max}"
         )
     show(as_json, msgspec.to_builtins(answer), *blocks)
     return info

@@ -20,20 +20,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Tetos de gastos: cria, lista, muda e remove orçamentos de chaves e de clientes.",
+    help="Cria, lista, altera e remove orçamentos de chaves e de clientes.",
 )
 
 _PERIODS: Mapping[str, "PeriodKind"] = {"once": "uma_vez", "day": "dia", "month": "mes"}
 _PERIOD_WORDS = {"uma_vez": "uma vez", "dia": "por dia", "mes": "por mês"}
 
 Number = Annotated[str, typer.Argument(metavar="ORÇAMENTO", help="Id do orçamento (budget list).")]
-Credits = Annotated[int | None, typer.Option(min=0, metavar="N", help="Teto em créditos.")]
+Credits = Annotated[int | None, typer.Option(min=0, metavar="N", help="Limite em créditos.")]
 Calls = Annotated[
-    int | None, typer.Option(min=0, metavar="N", help="Teto em consultas que custam créditos.")
+    int | None, typer.Option(min=0, metavar="N", help="Limite em consultas cobradas.")
 ]
 Warn = Annotated[
     int | None,
-    typer.Option(min=1, max=100, metavar="N", help="Avisa em N % do teto.", show_default="80"),
+    typer.Option(
+        min=1, max=100, metavar="N", help="Avisa ao atingir N % do limite.", show_default="80"
+    ),
 ]
 
 
@@ -46,28 +48,26 @@ def create(
         typer.Option(
             parser=one_of([*_PERIODS]),
             metavar="PERÍODO",
-            help="once (nunca recomeça), day ou month, em Brasília.",
+            help="once (período único), day ou month, no horário de Brasília.",
         ),
     ],
-    key: Annotated[
-        str | None, typer.Option(metavar="CHAVE", help="De uma chave: nome ou número.")
-    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="CHAVE", help="Chave: nome ou número.")] = None,
     client: Annotated[
-        str | None, typer.Option(metavar="CLIENTE", help="De um cliente, como em X-Cliente.")
+        str | None, typer.Option(metavar="CLIENTE", help="Cliente, como em X-Cliente.")
     ] = None,
     credits: Credits = None,
     calls: Calls = None,
     operation: Annotated[
         list[str] | None,
-        typer.Option(metavar="OPERAÇÃO", help="Só esta operação; pode repetir. Sem ela, todas."),
+        typer.Option(metavar="OPERAÇÃO", help="Só esta operação; pode repetir. Padrão: todas."),
     ] = None,
-    name: Annotated[str, typer.Option(metavar="TEXTO", help="Para reconhecê-lo depois.")] = "",
+    name: Annotated[str, typer.Option(metavar="TEXTO", help="Nome do orçamento.")] = "",
     warn: Warn = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cria um orçamento: o que passaria do teto é recusado com 402, sem consulta nem cobrança.
+    """Cria um orçamento. Consultas acima do limite são recusadas com 402 e não são cobradas.
 
-    Vale na consulta seguinte, em todos os nós. O que já foi gasto antes dele não conta.
+    Vale a partir da próxima consulta, em todos os nós. Gastos anteriores não contam.
 
     Exemplo:
 
@@ -77,9 +77,9 @@ def create(
     from balcao.operations.parameters import read_tags
 
     if (key is None) == (client is None):
-        refuse("diga de quem é: --key ou --client.", "--key")
+        refuse("informe --key ou --client.", "--key")
     if credits is None and calls is None:
-        refuse("diga o teto: --credits, --calls ou os dois.", "--credits")
+        refuse("informe o limite: --credits, --calls ou os dois.", "--credits")
     with open_installation() as local, _explained():
         found = local.account(account)
         kind: OwnerKind = "cliente" if key is None else "chave"
@@ -179,23 +179,26 @@ def change(
     credits: Credits = None,
     calls: Calls = None,
     no_credits: Annotated[
-        bool, typer.Option("--no-credits", help="Tira o teto em créditos.")
+        bool, typer.Option("--no-credits", help="Remove o limite em créditos.")
     ] = False,
-    no_calls: Annotated[bool, typer.Option("--no-calls", help="Tira o teto em consultas.")] = False,
+    no_calls: Annotated[
+        bool, typer.Option("--no-calls", help="Remove o limite em consultas.")
+    ] = False,
     name: Annotated[str | None, typer.Option(metavar="TEXTO", help="Outro nome.")] = None,
     warn: Warn = None,
     operation: Annotated[
         list[str] | None,
-        typer.Option(metavar="OPERAÇÃO", help="De agora em diante só esta operação; pode repetir."),
+        typer.Option(metavar="OPERAÇÃO", help="Passa a valer só para esta operação; pode repetir."),
     ] = None,
     all_operations: Annotated[
-        bool, typer.Option("--all-operations", help="Contam todas as operações.")
+        bool, typer.Option("--all-operations", help="Passa a valer para todas as operações.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Muda o teto, o nome ou o aviso de um orçamento; o que foi usado fica.
+    """Altera o limite, o nome ou o aviso de um orçamento. O que já foi usado não muda.
 
-    Um teto abaixo do que já foi usado vale: nada mais passa até o período recomeçar.
+    O limite pode ficar abaixo do que já foi usado. Nesse caso, novas consultas são recusadas
+    até o próximo período.
 
     Exemplo:
 
@@ -215,7 +218,9 @@ def change(
     changes |= {"calls_max": None} if no_calls else {}
     changes |= {"operations": None} if all_operations else {}
     if not changes:
-        refuse("diga o que muda: --credits, --calls, --name, --warn ou --operation.", "--credits")
+        refuse(
+            "informe o que mudar: --credits, --calls, --name, --warn ou --operation.", "--credits"
+        )
     with open_installation() as local, _explained():
         found = local.account(account)
         changed = wait_for(
@@ -227,13 +232,13 @@ def change(
                 local.now_ms(),
             )
         )
-    text = f"Orçamento {budget} mudado: {_ceilings(changed.budget)}."
+    text = f"Orçamento {budget} alterado: {_ceilings(changed.budget)}."
     show(as_json, as_record(changed), text)
 
 
 @app.command()
 def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> None:
-    """Remove um orçamento para sempre; o que ele limitava deixa de ter este teto.
+    """Remove um orçamento para sempre.
 
     Exemplo:
 
@@ -244,7 +249,7 @@ def delete(account: AccountName, budget: Number, as_json: AsJson = False) -> Non
     with open_installation() as local, _explained():
         account_id, now_ms = local.account(account).account_id, local.now_ms()
         if local.desk.budgets.one(account_id, budget, now_ms).budget.owner_kind in MADE_WITH_OWNER:
-            raise CommandFailed("O orçamento de um lote ou de uma carteira termina com ele.")
+            raise CommandFailed("O orçamento de um lote ou de uma carteira termina com o dono.")
         last = wait_for(local.desk.budgets.end(account_id, budget, AT_THE_TERMINAL, now_ms))
     show(as_json, as_record(last), f"Orçamento {budget} removido.")
 
@@ -258,21 +263,22 @@ def _explained() -> Iterator[None]:
         yield
     except BudgetBoundToOwner:
         raise CommandFailed(
-            "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou"
-            " revogue a chave."
+            "Uma chave de API compatível precisa de um limite diário. Altere o valor ou revogue a"
+            " chave."
         ) from None
     except BudgetNotFound:
         raise CommandFailed(
-            f"Esta conta não tem este orçamento em vigor. Os dela: {program()} budget list CONTA."
+            f"Esta conta não tem este orçamento em vigor. Orçamentos da conta: {program()} budget"
+            " list CONTA."
         ) from None
     except TooManyBudgets:
         raise CommandFailed(
-            "Já há tantos orçamentos deste dono para a mesma operação quantos pode haver: dois de"
-            " uma chave, um de um cliente."
+            "O dono já tem o máximo de orçamentos para a mesma operação: dois para uma chave, um"
+            " para um cliente."
         ) from None
     except InvalidInput as wrong:
         raise CommandFailed(
-            wrong.detail or "Um CPF não é aceito como cliente (X-Cliente): use um código seu."
+            wrong.detail or "Um CPF não é aceito como cliente (X-Cliente). Use um código seu."
         ) from None
 
 
@@ -290,7 +296,7 @@ def _key_number(local: Installation, account: "Account", text: str) -> int:
     if len(found) != 1:
         few = "Não há uma chave em vigor" if not found else "Há mais de uma chave"
         raise CommandFailed(
-            f"{few} {text!r} nesta conta. As dela: {program()} key list {account.name}."
+            f"{few} {text!r} nesta conta. Chaves da conta: {program()} key list {account.name}."
         )
     return found[0].key_id
 

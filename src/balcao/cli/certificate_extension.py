@@ -16,7 +16,7 @@ from balcao.core.writing import counted, day
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Atos que prorrogaram certidões: o resultado os mostra ao lado da validade.",
+    help="Atos que prorrogaram certidões, mostrados no resultado ao lado da validade.",
 )
 
 _FIELDS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
@@ -24,7 +24,7 @@ _FIELDS = "extension_id subject uf issued_from issued_to until_day days act adde
 
 @app.command()
 def add(
-    act: Annotated[str, typer.Argument(metavar="ATO", help="Como se cita.")],
+    act: Annotated[str, typer.Argument(metavar="ATO", help="O ato, como na citação oficial.")],
     *,
     issued_from: Annotated[
         date, typer.Option("--from", parser=parse_day, metavar="DATA", help="Emitidas desde.")
@@ -39,18 +39,19 @@ def add(
         ),
     ] = None,
     until: Annotated[
-        date | None, typer.Option(parser=parse_day, metavar="DATA", help="Valem até este dia.")
+        date | None,
+        typer.Option(parser=parse_day, metavar="DATA", help="Nova validade, para todas."),
     ] = None,
     days: Annotated[
-        int | None, typer.Option(metavar="N", help="Ou: valem N dias além da validade de cada uma.")
+        int | None, typer.Option(metavar="N", help="Ou: dias a mais na validade de cada uma.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Inclui um ato que prorrogou certidões já emitidas.
 
-    Não muda o que a fonte disse, nem o que fica guardado, nem preços: a página do resultado
-    mostra o ato e o novo dia. Para "as válidas em tal dia", diga as emitidas nos 180 dias
-    anteriores.
+    A resposta da fonte, o resultado guardado e os preços não mudam. A página do resultado
+    mostra o ato e a nova data. Se o ato prorroga as certidões válidas em uma data, informe as
+    emitidas nos 180 dias anteriores.
 
     Exemplo:
 
@@ -118,8 +119,8 @@ def remove(
             gone = wait_for(work)
         except LookupError:
             raise CommandFailed(
-                f"Não há a prorrogação {number}. As que existem:"
-                f" {program()} certificate-extension list."
+                f"Não há a prorrogação {number}. Prorrogações existentes: {program()}"
+                " certificate-extension list."
             ) from None
     show(as_json, record(gone, _FIELDS), f"Prorrogação {number} removida: {gone.act}.")
 

@@ -13,7 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Mostra e documenta as configuraç�
 
 @app.command("show")
 def show_settings(as_json: AsJson = False) -> None:
-    """Mostra cada configuração em vigor e de onde veio; segredos aparecem como ***.
+    """Mostra cada configuração em uso e a origem dela. Segredos aparecem como ***.
 
     Exemplo:
 

@@ -24,7 +24,7 @@ def read_settings(**overrides: object) -> "Settings":
     file = config_file()
     if file is not None and not file.is_file():
         raise CommandFailed(
-            f"BALCAO_CONFIG indica {file}, que não existe. Corrija o caminho, ou remova a variável."
+            f"BALCAO_CONFIG indica {file}, que não existe. Corrija o caminho ou remova a variável."
         )
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
@@ -60,7 +60,7 @@ def read_settings(**overrides: object) -> "Settings":
             [
                 "Configuração inválida:",
                 *complaints,
-                f"Corrija e repita; todas as configurações: {program()} config docs",
+                f"Corrija e repita. Todas as configurações: {program()} config docs",
             ]
         )
     )
@@ -131,7 +131,7 @@ def _unknown(name: str, head: str, *parts: str) -> str:
 def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
     match kind:
         case "missing":
-            return "falta; é obrigatória quando as vizinhas são informadas"
+            return "é obrigatória quando as configurações relacionadas são informadas"
         case "int_parsing" | "int_type" | "int_from_float":
             return "deve ser um número inteiro"
         case "float_parsing" | "float_type" | "finite_number":
@@ -157,7 +157,7 @@ def _portuguese(kind: str, context: Mapping[str, Any]) -> str:
         case "string_pattern_mismatch":
             return "não pode ter espaços, acentos nem quebras de linha"
         case "model_type" | "model_attributes_type":
-            return "tem partes; configure cada uma com dois sublinhados, como BALCAO_CNPJA__KEY"
+            return "tem partes: configure cada uma com dois sublinhados, como BALCAO_CNPJA__KEY"
         case "too_short":
             return "não pode ser vazia"
         case "value_error":  # raised by our settings, without the value

@@ -29,20 +29,23 @@ def add(
             metavar="N",
             min=-CREDITS_MAX,
             max=CREDITS_MAX,
-            help="Quantos créditos; negativo retira (pos_pago: aumenta o que ela deve).",
+            help="Quantidade de créditos. Um valor negativo retira (no pos_pago, aumenta o valor"
+            " devido).",
         ),
     ],
     reason: Annotated[
-        str, typer.Option(help="Por quê; fica no livro para sempre.", metavar="TEXTO")
+        str,
+        typer.Option(help="Motivo. Fica registrado no livro-razão para sempre.", metavar="TEXTO"),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Acrescenta créditos a uma conta (ou os retira, com N negativo) e mostra o novo saldo.
+    """Acrescenta créditos a uma conta e mostra o novo saldo. Um N negativo retira.
 
-    Funciona com o servidor no ar. Nunca deixa uma conta gratuito ou pre_pago abaixo de zero.
+    Não é preciso parar o serviço. O saldo de uma conta gratuito ou pre_pago nunca fica
+    negativo.
 
-    O saldo de uma conta pos_pago é o que ela deve, abaixo de zero: N positivo o abate (um
-    pagamento), N negativo corrige a dívida para mais. O teto do mês não muda com nenhum deles.
+    O saldo de uma conta pos_pago é o valor devido, negativo. Um N positivo abate (um pagamento)
+    e um N negativo aumenta a dívida. O limite do mês não muda.
 
     Exemplo:
 
@@ -58,8 +61,8 @@ def add(
         refusal = local.desk.commit_now(entry)
         if isinstance(refusal, InsufficientFunds):
             raise CommandFailed(
-                f"Na conta {found.name} só há {writing.credits(refusal.available_credits)} à"
-                f" disposição; não é possível retirar {whole(refusal.needed_credits)}."
+                f"A conta {found.name} tem {writing.credits(refusal.available_credits)}"
+                f" disponíveis. Não é possível retirar {whole(refusal.needed_credits)}."
             )
         after = local.account(str(found.account_id))
     came, went = ("acrescentado", "à"), ("retirado", "da")

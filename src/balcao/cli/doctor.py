@@ -17,16 +17,16 @@ def doctor(
         bool,
         typer.Option(
             "--online",
-            help="Também pergunta às fontes ligadas, como source check, e sobre um CNPJ com"
-            " letras às que os aceitam (o fornecedor pode cobrar por isso).",
+            help="Também consulta as fontes ativas, como source check, inclusive um CNPJ com"
+            " letras nas que aceitam (o fornecedor pode cobrar por isso).",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Examina a instalação, e diz o que fazer com o que encontra. Não muda nada.
+    """Verifica a instalação e explica como resolver cada problema. Nada é alterado.
 
-    A última linha conta o que está em ordem, os avisos e as falhas, e diz por onde começar. Sai
-    com código 1 quando algo impede o serviço.
+    A última linha conta os itens em ordem, os avisos e as falhas, e indica por onde começar.
+    Sai com código 1 se algo impede o serviço.
 
     Exemplo:
 

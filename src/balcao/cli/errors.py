@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def errors(as_json: AsJson = False) -> None:
-    """Lista cada erro do serviço, em árvore, com status, código e mensagem.
+    """Lista todos os erros do serviço, em árvore, com status, código e mensagem.
 
-    Os que não têm status nem código são ramos da árvore, ou só aparecem para quem opera o
-    serviço. O que fazer com cada código está em /docs/erros.
+    Os que não têm status nem código são ramos da árvore ou só aparecem para o operador do
+    serviço. Em /docs/erros há uma página para cada código.
 
     Exemplo:
 

@@ -58,7 +58,7 @@ class Installation:
             raise CommandFailed(
                 f"Não há conta {name!r}."
                 + (f" Seria {near}?" if near else "")
-                + f" As que existem: {program()} account list."
+                + f" Contas existentes: {program()} account list."
             )
         return account
 
@@ -78,8 +78,8 @@ def existing_home(settings: "Settings") -> "Home":
     home.check_restored()
     if not place_of(settings).is_initialized():
         raise CommandFailed(
-            f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA, ou"
-            f" comece uma nova com {program()} serve."
+            f"Não há dados do Balcão em {home.path}. Indique a pasta com BALCAO_HOME=PASTA ou"
+            f" crie uma nova com {program()} serve."
         )
     return home
 
@@ -120,14 +120,14 @@ def save_before_migration(settings: "Settings") -> None:
 
     place_of(settings).migrate_saved(
         lambda has: _save_desk(settings, has, newest_schema()),
-        lambda: _print_note("Outro nó faz a cópia de antes da migração; esperando por ele."),
+        lambda: _print_note("Outro nó está fazendo o backup anterior à migração. Aguardando."),
     )
 
 
 def _save_desk(settings: "Settings", has: int, newest: int) -> None:
     step = f"da versão {has} do esquema à {newest}"
     if settings.own_backup_of_schema == has:
-        _print_note(f"O banco de dados passa {step}. Cópia de antes: a que você diz ter.")
+        _print_note(f"O banco de dados passa {step}. Backup anterior: o que você informou ter.")
         return
     from balcao.backup.making import make
 
@@ -138,11 +138,11 @@ def _save_desk(settings: "Settings", has: int, newest: int) -> None:
         if why is None:
             raise
         raise CommandFailed(
-            f"{why} Sem uma cópia de antes, o banco de dados não passa {step}; nada foi alterado."
-            " Se você já tem a sua, feita por outros meios, repita com"
+            f"{why} Sem um backup anterior, o banco de dados não passa {step}. Nada foi alterado."
+            " Se você já tem um backup feito por outros meios, repita com"
             f" BALCAO_OWN_BACKUP_OF_SCHEMA={has}."
         ) from error
-    _print_note(f"O banco de dados passa {step}. Cópia de antes: {made.path}")
+    _print_note(f"O banco de dados passa {step}. Backup anterior: {made.path}")
 
 
 def _print_note(text: str) -> None:

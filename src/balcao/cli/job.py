@@ -8,13 +8,13 @@ from balcao.examination.database import JOB_STATES
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Mostra as tarefas que ficaram por fazer, e recomeça as que não deram certo.",
+    help="Mostra as tarefas pendentes e recomeça as que falharam.",
 )
 
 
 @app.command("list")
 def list_jobs(as_json: AsJson = False) -> None:
-    """Mostra quantas tarefas de cada tipo estão à espera, em andamento ou sem êxito.
+    """Mostra quantas tarefas de cada tipo estão na fila, em andamento ou com falha.
 
     Exemplo:
 
@@ -37,7 +37,7 @@ def list_jobs(as_json: AsJson = False) -> None:
 
 @app.command()
 def retry() -> None:
-    """Recomeça as tarefas sem êxito; quem as faz é o serviço, se está no ar.
+    """Recomeça as tarefas com falha. O serviço precisa estar em funcionamento.
 
     Exemplo:
 

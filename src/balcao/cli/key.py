@@ -26,7 +26,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.storage.desk.desk import Desk
 
-app = typer.Typer(no_args_is_help=True, help="Emite, lista, muda e revoga chaves de API.")
+app = typer.Typer(no_args_is_help=True, help="Cria, lista, altera e revoga chaves de API.")
 
 NAME_CHARACTERS_MAX = 100
 
@@ -39,9 +39,7 @@ KeyNumber: TypeAlias = Annotated[
 def create(
     account: AccountName,
     *,
-    name: Annotated[
-        str, typer.Option(help="Para reconhecer a chave depois.", metavar="TEXTO")
-    ] = "chave",
+    name: Annotated[str, typer.Option(help="Nome da chave.", metavar="TEXTO")] = "chave",
     expires: Annotated[
         int | None,
         typer.Option(
@@ -61,39 +59,41 @@ def create(
         typer.Option(
             "--ip",
             metavar="CIDR",
-            help="Endereço ou rede de onde pode ser usada (10.0.0.0/8); pode repetir.",
+            help="Endereço ou rede permitida (10.0.0.0/8); pode repetir.",
         ),
     ] = None,
     operations: Annotated[
         list[str] | None,
-        typer.Option(
-            "--operation", metavar="OPERAÇÃO", help="Operação que pode consultar; pode repetir."
-        ),
+        typer.Option("--operation", metavar="OPERAÇÃO", help="Operação permitida; pode repetir."),
     ] = None,
     client: Annotated[
         bool, typer.Option("--require-client", help="Exige X-Cliente em cada consulta.")
     ] = False,
     admin: Annotated[
-        bool, typer.Option("--admin", help="Pode ver e mudar o que é da conta toda.")
+        bool, typer.Option("--admin", help="Pode ver e alterar dados da conta inteira.")
     ] = False,
     face: Annotated[
         str | None,
         typer.Option(
             parser=one_of([*COMPAT_API_TITLES]),
             metavar="FACE",
-            help="Chave de face, que vai no endereço: brasilapi, minhareceita, receitaws, cnpjws.",
+            help="Chave de API compatível, que vai no endereço: brasilapi, minhareceita,"
+            " receitaws, cnpjws.",
         ),
     ] = None,
     daily_credits: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Teto diário, em créditos, da chave de face."),
+        typer.Option(
+            min=1, metavar="N", help="Limite diário, em créditos, da chave de API compatível."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Emite uma chave e a mostra uma única vez, sozinha na saída padrão.
+    """Cria uma chave, mostrada uma única vez. A saída padrão traz só a chave.
 
-    Sem --ip, vale de qualquer endereço; sem --operation, para todas as operações. Com --face, só
-    para a consulta de empresas na forma de outro serviço; pede --ip e --daily-credits.
+    Sem --ip, vale em qualquer endereço. Sem --operation, vale para todas as operações. Com
+    --face, vale só para a consulta de empresas em uma API compatível e exige --ip e
+    --daily-credits.
 
     Exemplo:
 
@@ -131,13 +131,14 @@ def create(
             # Show the key only once its ceiling exists.
             budget.create_for(local, found, "chave", str(key.key_id), "dia", credits=daily_credits)
     notes = [
-        f"Chave {key.key_id} da conta {found.name}. Guarde-a agora: ela não será mostrada de novo."
+        f"Chave {key.key_id} da conta {found.name}. Guarde a chave agora: ela não será mostrada"
+        " de novo."
     ]
     if face is not None:
         notes.append(
-            f"Ela vai no endereço: /compat/k/CHAVE/{face}/…, só de"
-            f" {', '.join(restrictions.networks)}, até"
-            f" {writing.credits(daily_credits or 0)} por dia."
+            f"A chave vai no endereço: /compat/k/CHAVE/{face}/…, só de"
+            f" {', '.join(restrictions.networks)}, até {writing.credits(daily_credits or 0)} por"
+            " dia."
         )
     show(as_json, {"key": text, **_record(found, key)}, *map(Note, notes), text)
 
@@ -164,13 +165,15 @@ def change(
     ] = None,
     admin: Annotated[
         bool | None,
-        typer.Option("--admin/--no-admin", help="Poder ver e mudar o que é da conta toda, ou não."),
+        typer.Option(
+            "--admin/--no-admin", help="Permite ou não ver e alterar dados da conta inteira."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Muda as regras de uma chave; vale em toda parte em um segundo.
+    """Altera as regras de uma chave. Vale em um segundo.
 
-    O que não é dito fica como está.
+    Opções não informadas não mudam.
 
     Exemplo:
 
@@ -184,14 +187,17 @@ def change(
     with open_installation() as local:
         owner, key = _found(local.desk, key_id)
         if key.revoked_ms is not None:
-            raise CommandFailed(f"A chave {key_id} ({key.name}) está revogada, e não abre nada.")
+            raise CommandFailed(
+                f"A chave {key_id} ({key.name}) está revogada e não pode ser alterada."
+            )
         restrictions = key.restrictions or UNRESTRICTED
         if restrictions.compat_api is not None and (
             any_ip or operations or any_operation or client is not None or admin is not None
         ):
             title = COMPAT_API_TITLES.get(restrictions.compat_api, restrictions.compat_api)
             raise CommandFailed(
-                f"A chave {key_id} é da face {title}: dela só se mudam os endereços, com --ip."
+                f"A chave {key_id} é da API compatível com {title}. Só os endereços podem ser"
+                " alterados, com --ip."
             )
         wanted = KeyRestrictions(
             () if any_ip else _networks(networks) or restrictions.networks,
@@ -254,9 +260,9 @@ def list_keys(
     all_of_them: Annotated[bool, typer.Option("--all", help="Também as revogadas.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Lista as chaves de uma conta, sem os segredos, que ninguém guarda.
+    """Lista as chaves de uma conta, sem os segredos, que não ficam guardados.
 
-    Quando uma foi criada, e os seus orçamentos: key show. Em JSON vão todas.
+    A data de criação e os orçamentos estão em key show. Com --json, inclui todas as chaves.
 
     Exemplo:
 
@@ -285,7 +291,7 @@ def list_keys(
         },
         numbers=("Nº",),
         foldable=("Começa com", "Regras"),
-        empty="Nenhuma chave em uso.",
+        empty="Nenhuma chave ativa.",
     )
     hidden = len(keys) - len(shown)
     note = [f"Revogadas: {whole(hidden)} (veja com --all)."] if hidden else []
@@ -295,7 +301,7 @@ def list_keys(
 
 @app.command()
 def revoke(key_id: KeyNumber, as_json: AsJson = False) -> None:
-    """Revoga uma chave para sempre; vale em toda parte em um segundo.
+    """Revoga uma chave para sempre. Vale em um segundo.
 
     Exemplo:
 
@@ -317,7 +323,7 @@ def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
             if key.key_id == key_id:
                 return account, key
     raise CommandFailed(
-        f"Não há chave número {key_id}. As chaves de uma conta: {program()} key list CONTA."
+        f"Não há chave número {key_id}. Chaves de uma conta: {program()} key list CONTA."
     )
 
 
@@ -326,9 +332,15 @@ def _compat_restrictions(
 ) -> KeyRestrictions:
     """Return the restrictions of a key that is sent in addresses (contract 16.4)."""
     if not networks:
-        refuse("uma chave de face vale só de endereços ditos: diga ao menos um.", "--ip")
+        refuse(
+            "uma chave de API compatível só vale em endereços definidos. Informe ao menos um.",
+            "--ip",
+        )
     if daily_credits is None:
-        refuse("uma chave de face tem um teto diário: diga quantos créditos.", "--daily-credits")
+        refuse(
+            "uma chave de API compatível precisa de um limite diário. Informe quantos créditos.",
+            "--daily-credits",
+        )
     return KeyRestrictions(_networks(networks), (compat_operation(face),))
 
 
@@ -350,7 +362,7 @@ def _operations(given: Sequence[str] | None) -> tuple[str, ...] | None:
     paths = [operation.path for operation in ALL_OPERATIONS]
     for text in given or ():
         if text not in paths:
-            refuse(f"{text} não é uma operação. São estas: {', '.join(paths)}.", "--operation")
+            refuse(f"{text} não é uma operação. Operações: {', '.join(paths)}.", "--operation")
     return tuple(path for path in paths if path in given) if given else None
 
 
@@ -386,7 +398,7 @@ def _limits(key: Key) -> str:
         for limit, window in ((key.per_minute, "minuto"), (key.per_day, "dia"))
         if limit is not None
     ]
-    return ", ".join(parts) or "os da conta"
+    return ", ".join(parts) or "limites da conta"
 
 
 def _last_moment(key: Key) -> str:

@@ -8,15 +8,15 @@ from balcao.cli.installation import AccountName, open_installation, wait_for
 from balcao.cli.output import AsJson, Block, Note, record, show
 from balcao.core.writing import counted
 
-app = typer.Typer(no_args_is_help=True, help="Confere o livro de créditos.")
+app = typer.Typer(no_args_is_help=True, help="Verifica o livro-razão.")
 
 
 @app.command("verify", hidden=True)  # alias: the name used elsewhere
 @app.command()
 def check(as_json: AsJson = False) -> None:
-    """Soma tudo de novo: saldos, retenções e orçamentos contra os lançamentos.
+    """Soma tudo de novo e compara saldos, reservas e orçamentos com os lançamentos.
 
-    Funciona com o servidor no ar. Sai com código 1 quando algo não confere.
+    Não é preciso parar o serviço. Sai com código 1 se algo não confere.
 
     Exemplo:
 
@@ -26,10 +26,10 @@ def check(as_json: AsJson = False) -> None:
         found = local.desk.check()
     if found.complaints:
         details = [Note(f"  {complaint}") for complaint in found.complaints]
-        blocks: Sequence[Block] = [Note("O livro não confere:"), *details]
+        blocks: Sequence[Block] = [Note("O livro-razão não confere:"), *details]
     else:
         text = (
-            f"O livro confere: {counted(found.accounts, 'conta', 'contas')},"
+            f"O livro-razão confere: {counted(found.accounts, 'conta', 'contas')},"
             f" {counted(found.entries, 'lançamento', 'lançamentos')},"
             f" {counted(found.open_operations, 'operação aberta', 'operações abertas')},"
             f" {counted(found.budgets, 'orçamento', 'orçamentos')}."
@@ -45,8 +45,8 @@ def check(as_json: AsJson = False) -> None:
 def refold(account: AccountName) -> None:
     """Refaz os totais diários de uma conta, a partir dos lançamentos.
 
-    Para quando `ledger check` diz que os totais não são os lançamentos. Nada muda no
-    livro. Até que o servidor os refaça, em alguns minutos, o extrato lê os próprios
+    Use quando `ledger check` informa que os totais não conferem com os lançamentos. O
+    livro-razão não muda. O serviço refaz os totais em alguns minutos. Até lá, o extrato lê os
     lançamentos.
 
     Exemplo:

@@ -51,7 +51,8 @@ def lookup(
         str,
         typer.Argument(
             metavar="DOCUMENTO",
-            help="CNPJ ou CPF, com ou sem pontuação; - pergunta, ou lê da entrada padrão.",
+            help="CNPJ ou CPF, com ou sem pontuação. Com -, é pedido no terminal ou lido da"
+            " entrada padrão.",
         ),
     ],
     parameters: Annotated[
@@ -69,25 +70,25 @@ def lookup(
         str | None,
         typer.Option(
             metavar="ENDEREÇO",
-            help=f"Com {KEY_VARIABLE}: onde está o serviço; padrão: {ADDRESS_VARIABLE}, senão o"
-            " desta máquina.",
+            help=f"Com {KEY_VARIABLE}: endereço do serviço; padrão: {ADDRESS_VARIABLE} ou o desta"
+            " máquina.",
         ),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "--sim", help="Não pergunta se deve consultar por esse preço.")
+        bool, typer.Option("--yes", "--sim", help="Não pede confirmação do preço.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Diz o preço, pergunta, consulta, mostra a resposta e o que foi cobrado.
+    """Mostra o preço, pede confirmação, consulta e exibe a resposta e o valor cobrado.
 
-    Quem opera o serviço diz --account, na máquina dele. Quem só tem uma chave a põe na variável
-    BALCAO_KEY, e o endereço do serviço em BALCAO_URL. Nunca é cobrado mais que o preço mostrado.
+    Na máquina do serviço, informe --account. Com uma chave, defina BALCAO_KEY com a chave e
+    BALCAO_URL com o endereço do serviço. A cobrança nunca passa do preço mostrado.
 
-    Um CPF na linha de comando fica no histórico do shell: escreva - no lugar dele.
+    Um CPF na linha de comando fica no histórico do shell. Escreva - no lugar dele.
 
-    Sai com código 0 se há resultado; 2, parâmetros errados; 3, chave recusada ou sem permissão;
-    4, faltam créditos; 5, não encontrado, ou certidão não emitida; 6, espere e repita; 7, a fonte
-    ou o serviço falhou; 1, o resto.
+    Códigos de saída: 0, há resultado; 2, parâmetros errados; 3, chave recusada ou sem
+    permissão; 4, faltam créditos; 5, não encontrado ou certidão não emitida; 6, espere e
+    repita; 7, falha da fonte ou do serviço; 1, outros erros.
 
     Exemplo:
 
@@ -97,7 +98,7 @@ def lookup(
     """
     requested = _operation(operation)
     if not yes and not sys.stdin.isatty():
-        refuse("sem um terminal não é possível confirmar; use --yes.", "--yes")
+        refuse("sem terminal não é possível pedir confirmação; use --yes.", "--yes")
     if document == _FROM_STDIN:
         document = _read_document()
     query, headers = _split_parameters(requested, parameters or ())
@@ -105,7 +106,7 @@ def lookup(
     confirm = partial(_confirm_price, ask=not yes)
     if account is not None:
         if url is not None:
-            refuse("com --account consulta-se o serviço desta máquina.", "--url")
+            refuse("--account usa o serviço desta máquina.", "--url")
         price, reply, acts = _with_account(account, requested, path, headers, confirm)
     else:
         price, reply, acts = _with_key(url, path, headers, confirm)
@@ -123,7 +124,7 @@ def _operation(text: str) -> Operation:
     if found is None:
         # The text is not repeated: it may be a CPF.
         known = ", ".join(each.path for each in ALL_OPERATIONS)
-        refuse(f"não há essa operação. São estas: {known}.", "OPERAÇÃO")
+        refuse(f"operação desconhecida. Operações: {known}.", "OPERAÇÃO")
     assert found is not None, "refused"
     return found
 
@@ -150,7 +151,7 @@ def _split_parameters(
         parameter = known.get(name.strip().lower())
         if parameter is None or not equals:
             names = ", ".join(each.name for each in known.values())
-            refuse(f"não é um parâmetro desta consulta. São estes: {names}.", "NOME=VALOR")
+            refuse(f"não é um parâmetro desta consulta. Parâmetros: {names}.", "NOME=VALOR")
         assert parameter is not None, "refused"
         into = query if parameter.place == "query" else headers
         into[parameter.name] = value.strip()
@@ -188,8 +189,8 @@ def _with_key(
     service = access_with_key(url)
     if service is None:
         raise CommandFailed(
-            "Quem consulta? Na máquina do serviço, diga --account CONTA. Com uma chave, ponha-a na"
-            f" variável {KEY_VARIABLE}, e o endereço do serviço em {ADDRESS_VARIABLE}."
+            "Informe quem consulta. Na máquina do serviço, use --account CONTA. Com uma chave,"
+            f" defina {KEY_VARIABLE} com a chave e {ADDRESS_VARIABLE} com o endereço do serviço."
         )
     reply = service.get(f"/cotacoes/v2/{path}", headers)
     if reply.status != OK:
@@ -197,7 +198,7 @@ def _with_key(
     try:
         price = msgspec.json.decode(reply.body, type=Price)
     except msgspec.MsgspecError:
-        raise CommandFailed("Quem respondeu não é o Balcão. Confira o endereço.") from None
+        raise CommandFailed("A resposta não é do Balcão. Confira o endereço.") from None
     confirm(price)
     return price, service.get(f"/consultas/v2/{path}", _with_limits(price, headers)), ()
 

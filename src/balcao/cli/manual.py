@@ -20,12 +20,14 @@ _HEAD = """\
 
 <!-- Gerado por `balcao config docs > docs/settings.md`; não edite à mão. -->
 
-Vêm do ambiente e de um arquivo TOML; o ambiente vence. O arquivo é o de `BALCAO_CONFIG`, senão
-`balcao.toml` na pasta de dados (`BALCAO_HOME`), senão `balcao.toml` na pasta atual. São lidas uma
-vez, na partida, e todos os erros são mostrados juntos. O que está em vigor, e de onde veio:
+As configurações vêm de variáveis de ambiente e de um arquivo TOML. As variáveis de ambiente
+prevalecem. O arquivo é o indicado em `BALCAO_CONFIG`; se não houver, `balcao.toml` na pasta de
+dados (`BALCAO_HOME`); se não houver, `balcao.toml` na pasta atual. São lidas uma vez, no início, e
+todos os erros são mostrados juntos. Para ver os valores em uso e a origem de cada um:
 `balcao config show`.
 
-Partes levam dois sublinhados no ambiente (`BALCAO_CNPJA__KEY`) e uma tabela no arquivo:
+Configurações com partes usam dois sublinhados no ambiente (`BALCAO_CNPJA__KEY`) e uma tabela no
+arquivo:
 
 ```toml
 port = 8000
@@ -34,8 +36,8 @@ port = 8000
 key = "..."
 ```
 
-Uma lista, no arquivo: `["a", "b"]`; no ambiente, assim ou `a,b`. Um nome que não existe é erro no
-arquivo, e no ambiente um aviso (de `balcao serve`, `balcao config show` e `balcao doctor`).
+Escreva listas como `["a", "b"]`. No ambiente, também vale `a,b`. Um nome desconhecido é um erro no
+arquivo e um aviso no ambiente (de `balcao serve`, `balcao config show` e `balcao doctor`).
 """
 
 _TABLE_HEAD = (

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Importa o cadastro do CNPJ (dados abertos).")
 
 Sandbox: TypeAlias = Annotated[
-    bool, typer.Option("--sandbox", help="O mês das contas de teste, e não o das de produção.")
+    bool, typer.Option("--sandbox", help="Usa o mês das contas de teste, em vez do de produção.")
 ]
 
 _MEGABYTE = 1_000_000
@@ -60,21 +60,21 @@ def build(
     sandbox: Sandbox = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Aceita um mês que encolheu ou cresceu mais que o normal."),
+        typer.Option("--force", help="Aceita um mês com variação de tamanho fora do normal."),
     ] = False,
     workers: Annotated[
         int, typer.Option(min=1, max=64, metavar="N", help="Processos em paralelo.")
     ] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Importa um mês do cadastro do CNPJ e passa a usá-lo; o servidor o segue sozinho.
+    """Importa um mês do cadastro do CNPJ e coloca em uso. Não é preciso parar o serviço.
 
-    A Receita Federal publica um mês inteiro entre os dias 9 e 17, em
-    https://arquivos.receitafederal.gov.br/index.php/s/YggdBLfdninEJX9 (o endereço pode mudar;
-    procure "dados abertos CNPJ" em gov.br). Baixe os 37 zips de uma pasta AAAA-MM:
-    Empresas0-9, Estabelecimentos0-9, Socios0-9, Simples, Cnaes, Motivos, Municipios,
-    Naturezas, Paises e Qualificacoes. São uns 8 GB; não descompacte. Uma importação
-    interrompida continua de onde parou, com o mesmo comando.
+    A Receita Federal publica um mês completo entre os dias 9 e 17, em
+    https://arquivos.receitafederal.gov.br/index.php/s/YggdBLfdninEJX9 (se o endereço mudar,
+    busque "dados abertos CNPJ" em gov.br). Baixe os 37 zips de uma pasta AAAA-MM: Empresas0-9,
+    Estabelecimentos0-9, Socios0-9, Simples, Cnaes, Motivos, Municipios, Naturezas, Paises e
+    Qualificacoes. São cerca de 8 GB. Não descompacte. Se a importação for interrompida, execute
+    o mesmo comando para continuar de onde parou.
 
     Exemplo:
 
@@ -101,28 +101,28 @@ def fetch(
     month: Annotated[
         str | None,
         typer.Option(
-            metavar="AAAA-MM", help="Este mês; padrão: o mais novo, se ainda não está em uso."
+            metavar="AAAA-MM", help="O mês; padrão: o mais recente, se ainda não está em uso."
         ),
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(metavar="PASTA", help="Onde gravar os zips, que ficam em PASTA/AAAA-MM."),
+        typer.Option(metavar="PASTA", help="Onde gravar os zips, em PASTA/AAAA-MM."),
     ] = None,
     background: Annotated[
         bool,
         typer.Option(
             "--background",
-            help="Como o serviço: com a menor prioridade, e sem repetir o que já foi recusado.",
+            help="Como o serviço faz: com a menor prioridade e sem repetir arquivos já recusados.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Baixa o mês mais novo do cadastro do CNPJ, confere, importa e passa a usá-lo.
+    """Baixa o mês mais recente do cadastro do CNPJ, verifica, importa e coloca em uso.
 
-    São uns 8 GB, de 48 minutos a 2 horas. Espera que o mês esteja completo (os 37 zips, sem mudar
-    de tamanho por dez minutos, todos da mesma extração); se ainda não está, diz o que falta, e é
-    só repetir mais tarde. Interrompido, continua de onde parou com o mesmo comando. Com
-    `opendata_fetch = true` o serviço faz tudo sozinho, de madrugada.
+    São cerca de 8 GB, de 48 minutos a 2 horas. O mês precisa estar completo: os 37 zips, da
+    mesma extração, sem mudar de tamanho por dez minutos. Se não estiver, o comando mostra o que
+    falta. Nesse caso, repita mais tarde. Se for interrompido, o mesmo comando continua de onde
+    parou. Com `opendata_fetch = true`, o serviço faz tudo sozinho, de madrugada.
 
     Exemplo:
 
@@ -154,9 +154,9 @@ def fetch(
             if not error.only_size or known is None or known.month is None:
                 raise
             raise CommandFailed(
-                f"O mês foi baixado, e não passou na verificação: {error}. O mês em uso não foi"
-                " trocado. Se o tamanho está certo:"
-                f" {program()} opendata build {shlex.quote(str(context.zips(known.month)))} --force"
+                f"O mês foi baixado, mas não passou na verificação: {error}. O mês em uso não foi"
+                f" trocado. Se o tamanho está certo: {program()} opendata build"
+                f" {shlex.quote(str(context.zips(known.month)))} --force"
             ) from error
     show(as_json, _fetch_record(state), f"{sentence(state)}.")
 
@@ -170,7 +170,7 @@ async def _sleep_with_note(seconds: float) -> None:
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """Mostra os meses em uso, e até onde foi uma importação que não terminou.
+    """Mostra os meses em uso e o andamento de uma importação não terminada.
 
     Exemplo:
 
@@ -266,7 +266,7 @@ def list_months(as_json: AsJson = False) -> None:
 
 @app.command()
 def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
-    """Volta ao que estava em uso antes da última importação, e fica guardado até a seguinte.
+    """Volta ao mês em uso antes da última importação, guardado até a importação seguinte.
 
     Exemplo:
 
@@ -284,11 +284,11 @@ def rollback(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
 @app.command()
 def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
-    """Prepara as respostas do mês em uso, uma por estabelecimento; o servidor o faz sozinho.
+    """Prepara as respostas do mês em uso, uma por estabelecimento. O serviço faz isso sozinho.
 
-    Com elas uma consulta custa menos processador. Ocupam cerca de 150 bytes por estabelecimento
-    (uns 11 GB no mês inteiro); sem elas tudo responde como antes. Trabalha com a menor prioridade
-    e, interrompido, continua de onde parou.
+    Com elas, uma consulta usa menos processador. Ocupam cerca de 150 bytes por estabelecimento
+    (cerca de 11 GB no mês inteiro). Sem elas, as respostas são as mesmas. O comando usa a menor
+    prioridade e, se for interrompido, continua de onde parou.
 
     Exemplo:
 
@@ -307,11 +307,11 @@ def answers(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
 
 @app.command()
 def search(sandbox: Sandbox = False, as_json: AsJson = False) -> None:
-    """Prepara o índice da busca de empresas do mês em uso; o servidor o faz sozinho.
+    """Prepara o índice da busca de empresas do mês em uso. O serviço faz isso sozinho.
 
-    Ocupa cerca de 40 bytes por estabelecimento; sem ele a busca responde que não está disponível,
-    e todo o resto como antes. Trabalha com a menor prioridade, em dois processos além do seu, e,
-    interrompido, continua de onde parou.
+    Ocupa cerca de 40 bytes por estabelecimento. Sem ele, só a busca fica indisponível. O
+    comando usa a menor prioridade e mais dois processos. Se for interrompido, continua de onde
+    parou.
 
     Exemplo:
 
@@ -340,14 +340,14 @@ def sample(
         float, typer.Option(min=0, max=1, metavar="PARTE", help="Parte de CNPJs com letras.")
     ] = 0.001,
     clean: Annotated[
-        bool, typer.Option("--clean", help="Sem as sujeiras que os meses reais têm.")
+        bool, typer.Option("--clean", help="Sem os dados imperfeitos que os meses reais têm.")
     ] = False,
     workers: Annotated[
         int, typer.Option(min=1, max=64, metavar="N", help="Processos em paralelo.")
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Gera um mês fictício, nos 37 zips que a Receita Federal publica.
+    """Gera um mês fictício, com os mesmos 37 zips publicados pela Receita Federal.
 
     Exemplo:
 
@@ -419,7 +419,7 @@ def _state_of(month: "Month", used: "Edition | None") -> str:
         return "em uso"
     if used is not None and month.edition > used:
         return "descartado"  # by `rollback`
-    return "volta com rollback" if month.rollback_target else "guardado"
+    return "disponível para rollback" if month.rollback_target else "guardado"
 
 
 def _info_record(info: "SnapshotInfo", today: date) -> dict[str, object]:
@@ -457,8 +457,8 @@ def _progress_sentence(progress: "ImportProgress", mode: Mode) -> str:
             return f"Importando {month}: {reached}, {pace} (em {as_of})."
         case "stopped":
             return (
-                f"Importação interrompida: {month}, até {as_of}: {reached}."
-                " Continua de onde parou com o mesmo comando."
+                f"Importação interrompida: {month}, até {as_of}: {reached}. Execute o mesmo"
+                " comando para continuar de onde parou."
             )
         case _:
             return f"A última importação falhou em {as_of}: {month}: {progress.message}."

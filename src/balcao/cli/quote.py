@@ -22,9 +22,9 @@ _ENVELOPE = ("request_id", "success", "error")
 
 _WAYS = {
     "proprio": "da nossa cópia dos dados abertos",
-    "cache": "do cache",
+    "cache": "de um resultado guardado",
     "fonte": "da fonte",
-    "misto": "do cache, da fonte, ou de um pouco de cada",
+    "misto": "de resultados guardados e da fonte",
 }
 
 
@@ -35,14 +35,14 @@ def quote(
     ],
     account: Annotated[
         str,
-        typer.Option("--account", metavar="CONTA", help="Nome ou número da conta que consultaria."),
+        typer.Option("--account", metavar="CONTA", help="Nome ou número da conta."),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Diz quanto uma consulta custaria agora, sem consultar nem cobrar nada.
+    """Mostra o preço atual de uma consulta, sem consultar nem cobrar.
 
-    É o mesmo que GET /cotacoes/v2/ responde, menos a situação das fontes, que só o serviço em
-    execução conhece.
+    A resposta é a de GET /cotacoes/v2/, sem a situação das fontes, que só o serviço em
+    funcionamento conhece.
 
     Exemplo:
 
@@ -54,7 +54,7 @@ def quote(
             price = quoted_in(local, account, lookup)
         except RouteNotFound as error:
             names = ", ".join(operation.path for operation in ALL_OPERATIONS)
-            raise CommandFailed(f"Não há essa consulta. As operações são: {names}.") from error
+            raise CommandFailed(f"Consulta desconhecida. Operações: {names}.") from error
         except CallerError as error:
             raise CommandFailed(problem_of(error).message) from error
     show(as_json, price_record(price), Pairs(price_pairs(price)))
@@ -87,6 +87,6 @@ def price_pairs(price: "Price") -> Sequence[tuple[str, object]]:
         ("Idade", None if age is None else writing.counted(age, "dia", "dias")),
         ("Válida até", price.valida_ate or None),
         ("Fontes", ", ".join(each.nome for each in price.fontes) or None),
-        ("Saldo depois, no máximo do custo", price.saldo_apos_maximo),
+        ("Saldo final, no pior caso", price.saldo_apos_maximo),
         ("Seria recusada", price.recusa or None),
     ]

@@ -4,9 +4,9 @@ from balcao.cli.output import AsJson, TextTable, record, show
 
 
 def routes(as_json: AsJson = False) -> None:
-    """Lista cada endereço da API e da aplicação, e a função do programa que o responde.
+    """Lista os endereços da API e da aplicação e a função que responde cada um.
 
-    A última coluna é o maior corpo que uma requisição pode trazer, em bytes; sem ela, nenhum.
+    A última coluna é o tamanho máximo do corpo da requisição, em bytes. Em branco: sem corpo.
 
     Exemplo:
 

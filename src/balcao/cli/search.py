@@ -58,21 +58,21 @@ def search(  # one option a filter
     matriz: Annotated[
         str, _filter("true: só matrizes; false: só filiais.", "--head-office", "--matriz")
     ] = "",
-    cep: Annotated[str, _filter("CEPs, ou como começam.", "--cep")] = "",
+    cep: Annotated[str, _filter("CEPs ou inícios de CEP.", "--cep")] = "",
     dominio: Annotated[str, _filter("Domínios do e-mail.", "--domain", "--dominio")] = "",
     raiz: Annotated[str, _filter("Raízes de CNPJ, de 8 caracteres.", "--root", "--raiz")] = "",
     others: Annotated[
         list[str] | None,
         typer.Option("--filter", metavar="NOME=VALOR", help="Outro filtro da API."),
     ] = None,
-    people: Annotated[bool, typer.Option("--people", help="Também pessoas físicas.")] = False,
-    count: Annotated[bool, typer.Option("--count", help="Só diz quantas são.")] = False,
+    people: Annotated[bool, typer.Option("--people", help="Inclui pessoas físicas.")] = False,
+    count: Annotated[bool, typer.Option("--count", help="Mostra só o total.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="Quantas.")] = _SHOWN,
-    cursor: Annotated[str, _filter("Continua de onde a página anterior parou.", "--cursor")] = "",
+    cursor: Annotated[str, _filter("Cursor da página anterior, para continuar.", "--cursor")] = "",
     sandbox: Sandbox = False,
     as_json: AsJson = False,
 ) -> None:
-    """Busca empresas no mês em uso, sem cobrar nada; é o mesmo que /buscas/v1/empresas.
+    """Busca empresas no mês em uso, sem cobrar. Equivale a /buscas/v1/empresas.
 
     Exemplo:
 
@@ -130,14 +130,14 @@ def _found(
 
     if unknown := sorted(set(sent) - {*FILTER_NAMES, "pessoas"}):
         names = ", ".join(FILTER_NAMES)
-        raise CommandFailed(f"Não há o filtro {unknown[0]}. Os filtros são: {names}.")
+        raise CommandFailed(f"Não há o filtro {unknown[0]}. Filtros: {names}.")
     store = Home(read_settings().home).opendata("test" if sandbox else "live")
     try:
         month = current_path(store)
     except OpenDataError as error:
         made_up = "" if sandbox else " Para as empresas da sandbox, acrescente --sandbox."
         raise CommandFailed(
-            f"Nenhum mês foi importado ainda. Traga um: {program()} opendata"
+            f"Nenhum mês foi importado ainda. Importe um: {program()} opendata"
             f" {'build MÊS --sandbox' if sandbox else 'fetch'}.{made_up}"
         ) from error
     try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def serve(
     host: Annotated[
         str | None,
-        typer.Option(help="Endereço onde ouvir; padrão: BALCAO_HOST.", metavar="ENDEREÇO"),
+        typer.Option(help="Endereço de rede do serviço; padrão: BALCAO_HOST.", metavar="ENDEREÇO"),
     ] = None,
     port: Annotated[
         int | None,
@@ -147,9 +147,9 @@ def check_tracing(environment: "Mapping[str, str]") -> None:
         if (error.name or "").partition(".")[0] != "opentelemetry":
             raise
         raise CommandFailed(
-            "BALCAO_OTEL está ligada, mas o OpenTelemetry não está instalado. Instale-o com"
-            " make install-otel (ou pip install --require-hashes -r requirements-otel.lock), ou"
-            " desligue BALCAO_OTEL."
+            "BALCAO_OTEL está ativada, mas o OpenTelemetry não está instalado. Instale com make"
+            " install-otel (ou pip install --require-hashes -r requirements-otel.lock) ou"
+            " desative BALCAO_OTEL."
         ) from None
     named = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
     protocol = next((environment[name] for name in named if environment.get(name)), None)

@@ -49,7 +49,7 @@ class ServiceReply:
             return json.loads(self.body)
         except ValueError:
             raise CommandFailed(
-                f"Quem respondeu não é o Balcão (código HTTP {self.status}). Confira o endereço."
+                f"A resposta não é do Balcão (código HTTP {self.status}). Confira o endereço."
             ) from None
 
 
@@ -82,7 +82,7 @@ def fetch(base: str, path: str, headers: Mapping[str, str], *, is_local: bool) -
     except httpx2.HTTPError as error:
         raise CommandFailed(
             f"A resposta não chegou ({type(error).__name__}). A consulta pode ter sido feita e"
-            " cobrada: veja o consumo da conta antes de repetir."
+            " cobrada. Veja o consumo da conta antes de repetir."
         ) from error
     return ServiceReply(response.status_code, dict(response.headers), response.content, base)
 
@@ -146,7 +146,7 @@ def _local_address(settings: "Settings") -> str:
     address = running_address(settings, Home(settings.home))
     if address is None:
         raise CommandFailed(
-            f"O serviço não está no ar nesta máquina, e é ele que consulta. Inicie-o:"
-            f" {program()} serve. Se ele está em outra: {KEY_VARIABLE} e {ADDRESS_VARIABLE}."
+            f"O serviço não está em funcionamento nesta máquina. Inicie com {program()} serve. Se"
+            f" ele está em outra máquina, defina {KEY_VARIABLE} e {ADDRESS_VARIABLE}."
         )
     return address

@@ -15,15 +15,16 @@ def sign_in(
     user: Annotated[
         str | None,
         typer.Argument(
-            metavar="OPERADOR", help="E-mail ou número (user list); pode faltar, se há um só."
+            metavar="OPERADOR", help="E-mail ou número (user list). Opcional se houver só um."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Mostra um link com que um operador entra na aplicação sem senha, sozinho na saída padrão.
+    """Gera um link para um operador entrar sem senha. A saída padrão traz só o link.
 
-    O link vale por 5 minutos e uma só vez; fica no registro da auditoria que foi feito, e que foi
-    usado. Quem tem segundo fator ainda diz o código. Só operadores entram assim.
+    O link vale por 5 minutos e só pode ser usado uma vez. A auditoria registra a criação e o
+    uso. Se o segundo fator estiver ativo, o código continua sendo pedido. Só operadores podem
+    entrar assim.
 
     Exemplo:
 
@@ -41,8 +42,8 @@ def sign_in(
         work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
         link = one_time_link(local.address, wait_for(work))
     note = (
-        f"Operador {operator.user_id}. O link vale por {SIGN_IN_MINUTES} minutos, uma vez: quem o"
-        " abrir entra como ele."
+        f"Operador {operator.user_id}. O link vale por {SIGN_IN_MINUTES} minutos e só pode ser"
+        " usado uma vez. Quem abrir o link entra como este operador."
     )
     data = {"link": link, "link_minutes": SIGN_IN_MINUTES, "user_id": operator.user_id}
     show(as_json, data, Note(note), link)
@@ -60,10 +61,13 @@ def _operator(operators: Sequence[User], who: str | None) -> User:
     ]
     if not found:
         raise CommandFailed(
-            "Não há operador assim que possa entrar. Os que existem:"
-            f" {program()} user list. Um novo: {program()} user create EMAIL --name NOME --operator"
+            "Nenhum operador com esse e-mail ou número pode entrar. Operadores existentes:"
+            f" {program()} user list. Um novo: {program()} user create EMAIL --name NOME"
+            " --operator"
         )
     if len(found) > 1:
         numbers = ", ".join(str(each.user_id) for each in found)
-        raise CommandFailed(f"Há mais de um operador ({numbers}). Diga qual: {program()} open Nº")
+        raise CommandFailed(
+            f"Há mais de um operador ({numbers}). Informe qual: {program()} open Nº"
+        )
     return found[0]

@@ -68,18 +68,18 @@ def serve(
         typer.Option(
             min=1,
             max=86_400,
-            help="Quantos segundos dura a espera de quem nunca responde.",
+            help="Duração, em segundos, da espera de uma fonte que nunca responde.",
             metavar="N",
         ),
     ] = 3600,
 ) -> None:
-    """Serve as fontes simuladas, que respondem como as verdadeiras, só com dados fictícios.
+    """Inicia as fontes simuladas, que respondem como as reais, com dados fictícios.
 
-    Contas de teste já são respondidas por elas, sem este servidor. Ele serve para ensaiar
-    contas de produção, e para ensaios de carga.
+    Contas de teste já usam essas fontes, sem este servidor. Use o comando para testar contas de
+    produção e para testes de carga.
 
-    Com --tls-port, as SEFAZ também atendem em TLS, e então exigem um certificado A1. Na pasta
-    de --certificates há um bom, um vencido, um sem CNPJ e um de empresa não habilitada.
+    Com --tls-port, as SEFAZ também atendem em TLS e exigem um certificado A1. Na pasta de
+    --certificates há um válido, um vencido, um sem CNPJ e um de empresa não habilitada.
 
     Exemplo:
 
@@ -129,7 +129,7 @@ def settings_lines(
         ]
     return "\n".join(
         [
-            f"Fontes simuladas em {base}. Para que contas de produção as consultem:",
+            f"Fontes simuladas em {base}. Para usar em contas de produção:",
             "",
             *exports,
             f"  {program()} serve",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
 
-app = typer.Typer(no_args_is_help=True, help="Mostra e verifica quem responde cada consulta.")
+app = typer.Typer(no_args_is_help=True, help="Mostra e verifica as fontes de cada consulta.")
 
 # Sources called over the network.
 ONLINE = tuple(offer.name for provider in PROVIDERS for offer in provider.offers)
@@ -35,9 +35,9 @@ _PARTS: Mapping[Part, str] = {"types": "tipo e situação", "addresses": "endere
 
 @app.command("list")
 def list_sources(as_json: AsJson = False) -> None:
-    """Mostra quem responde cada assunto e cada UF, na ordem da consulta.
+    """Mostra as fontes de cada assunto e de cada UF, na ordem de consulta.
 
-    Só lê a configuração, e não chama ninguém.
+    Só lê a configuração. Nenhuma fonte é consultada.
 
     Exemplo:
 
@@ -56,10 +56,10 @@ def list_sources(as_json: AsJson = False) -> None:
 def warnings(inventory: "Inventory", subject: Subject) -> Sequence[str]:
     """Return warnings about the parts of a subject that no source answers."""
     if not any(source.is_on for source in inventory.sources(subject)):
-        return ["ninguém responde; ligue uma das fontes"]
+        return ["nenhuma fonte ativa; ative uma"]
     found = []
     if unserved := inventory.unserved(subject):
-        found.append(f"ninguém responde por {', '.join(unserved)}")
+        found.append(f"nenhuma fonte para {', '.join(unserved)}")
     if without := inventory.missing_receipts_notice(subject):
         found.append(without)
     return found
@@ -80,11 +80,11 @@ def _table(inventory: "Inventory", subject: Subject) -> TextTable:
             "Ordem": lambda source: sources.index(source) + 1,
             "Fonte": "name",
             "Ligada": "is_on",
-            "Endereço, ou o que falta": "remark",
+            "Endereço ou o que falta": "remark",
             **facts,
         },
         numbers=("Ordem",),
-        foldable=("Fonte", "Endereço, ou o que falta"),
+        foldable=("Fonte", "Endereço ou o que falta"),
     )
 
 
@@ -188,15 +188,15 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Pergunta a cada fonte ligada se ela responderia, como o servidor perguntaria.
+    """Faz uma consulta de teste a cada fonte ativa.
 
-    Uma vez por fonte e assunto, e por UF na sefaz; o que seria a mesma pergunta é feito uma vez
-    só. Uma pergunta pode custar uma consulta no fornecedor, embora seja a mais barata que prova
-    que ele responde: cnpja e infosimples não cobram por ela, minha_receita é gratuita, serpro e
-    serpro_cnd não deveriam cobrar; na sefaz é uma consulta comum em cada UF, sobre a empresa do
-    certificado, e conta no limite de uso do estado. Nenhuma pergunta emite uma certidão.
+    Uma consulta por fonte e assunto, e por UF na sefaz. Consultas iguais são feitas uma vez só.
+    O fornecedor pode cobrar, embora seja a consulta mais barata que prova que ele responde:
+    cnpja e infosimples não cobram, minha_receita é gratuita, serpro e serpro_cnd não deveriam
+    cobrar. Na sefaz, é uma consulta comum em cada UF, sobre a empresa do certificado, e conta
+    no limite de uso do estado. Nenhuma certidão é emitida.
 
-    Pode ser usado com o servidor no ar, e não muda nada. Sai com código 1 quando alguma falha.
+    Não é preciso parar o serviço e nada é alterado. Sai com código 1 se alguma fonte falhar.
 
     Exemplo:
 
@@ -226,11 +226,11 @@ def check(
             "UF": lambda result: result.uf or None,
             "Resultado": lambda result: STATUS_LABELS[result.status],
             "ms": lambda result: None if result.seconds is None else round(result.seconds * 1000),
-            "O que disse": "text",
+            "Resposta": "text",
         },
         numbers=("ms",),
-        foldable=("Fonte", "O que disse"),
-        empty=f"Nenhuma fonte ligada. As que existem: {program()} source list.",
+        foldable=("Fonte", "Resposta"),
+        empty=f"Nenhuma fonte ativa. Fontes existentes: {program()} source list.",
     )
     show(as_json, {"ok": not failed, "probes": [_probe_record(each) for each in results]}, table)
     if failed:
@@ -241,9 +241,9 @@ def _nobody(inventory: "Inventory", names: Sequence[str]) -> str:
     on = {provider.name for provider in inventory.providers}
     return " ".join(
         [
-            "Nenhuma fonte ligada responde por isso.",
+            "Nenhuma fonte ativa atende a essa consulta.",
             *(f"{name}: {inventory.off_reason(name)}." for name in names if name not in on),
-            f"Quem responde o quê: {program()} source list.",
+            f"Fontes de cada consulta: {program()} source list.",
         ]
     )
 

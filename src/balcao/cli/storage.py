@@ -44,18 +44,17 @@ def move(
     ],
     final: Annotated[
         bool,
-        typer.Option(
-            "--final", help="Com o serviço parado: traz o resto e passa a valer o destino."
-        ),
+        typer.Option("--final", help="Com o serviço parado: move o restante e ativa o destino."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copia tudo de onde os dados estão agora para outro banco, e prova as somas.
+    """Copia todos os dados para outro banco e confere as somas.
 
-    O serviço pode estar no ar. Repita quantas vezes quiser: só vem o que é novo. Por fim pare o
-    serviço e repita com --final. Os arquivos dos comprovantes ficam onde estão.
+    O serviço pode estar em funcionamento. Repita quantas vezes quiser: só os dados novos são
+    copiados. No fim, pare o serviço e repita com --final. Os arquivos dos comprovantes ficam
+    onde estão.
 
-    A senha pode vir no endereço, ou em PGPASSWORD ou ~/.pgpass.
+    A senha pode estar no endereço, em PGPASSWORD ou em ~/.pgpass.
 
     Exemplo:
 
@@ -77,9 +76,10 @@ def move(
 
 @app.command()
 def reopen() -> None:
-    """Volta a usar os dados de onde eles tinham sido movidos, como eram naquele momento.
+    """Volta a usar os dados de antes da mudança, como eram naquele momento.
 
-    O que foi feito no outro lugar desde então não vem. Pare antes o serviço que usa o outro.
+    O que foi feito no destino depois da mudança não é trazido. Pare antes o serviço que usa o
+    destino.
 
     Exemplo:
 
@@ -93,8 +93,8 @@ def reopen() -> None:
         elsewhere = reopen_here(end, system_now_ms())
         typer.echo(f"Reaberto: {end.place}.")
     typer.echo(
-        f"Os dados em {elsewhere} continuam lá, e o que foi feito lá desde a mudança não está"
-        " aqui: não use os dois.",
+        f"Os dados em {elsewhere} continuam lá. As mudanças feitas lá depois não estão aqui. Não"
+        " use os dois.",
         err=True,
     )
 
@@ -115,7 +115,7 @@ def _blocks(report: "Report", settings: "Settings", seconds: float) -> Sequence[
     )
     if report.complaints:
         details = [Note(f"  {complaint}") for complaint in report.complaints]
-        return [table, Note("A mudança não confere, e a origem continua valendo:"), *details]
+        return [table, Note("A mudança não confere. A origem continua em uso:"), *details]
     books = report.target_books
     text = (
         f"De {report.source} para {report.target} em {decimal(seconds)} s: tudo confere,"
@@ -125,7 +125,7 @@ def _blocks(report: "Report", settings: "Settings", seconds: float) -> Sequence[
     given_back = []
     if report.holds_given_back:
         count = whole(report.holds_given_back)
-        given_back = [f"Retenções devolvidas, de consultas interrompidas: {count}."]
+        given_back = [f"Reservas liberadas, de consultas interrompidas: {count}."]
     return [table, text, *given_back, _next_step(report, settings)]
 
 
@@ -136,11 +136,11 @@ def _checksum(one: "TableMove") -> str:
 def _next_step(report: "Report", settings: "Settings") -> str:
     if not report.final:
         return (
-            "A origem continua valendo. Para terminar, pare o serviço e repita o comando com"
+            "A origem continua em uso. Para terminar, pare o serviço e repita o comando com"
             " --final."
         )
     if report.target.startswith("postgresql:"):
-        setting = "ponha o endereço do PostgreSQL em BALCAO_DATABASE"
+        setting = "defina BALCAO_DATABASE com o endereço do PostgreSQL"
         nodes = f" Outros nós precisam de uma cópia de {settings.home / 'secret.key'}."
     else:
         setting, nodes = "remova BALCAO_DATABASE", ""
@@ -148,8 +148,9 @@ def _next_step(report: "Report", settings: "Settings") -> str:
     if not settings.receipts:
         receipts = " Os arquivos dos comprovantes continuam na pasta de dados."
     return (
-        f"Agora vale o destino: {setting} e inicie o serviço.{nodes}{receipts} A origem não abre"
-        f" mais; para desfazer: {program()} storage reopen, antes de mudar a configuração."
+        f"O destino está pronto: {setting} e inicie o serviço.{nodes}{receipts} A origem não pode"
+        f" mais ser usada. Para desfazer, antes de mudar a configuração: {program()} storage"
+        " reopen."
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Encontra e apaga o que se guarda de uma pessoa física (titular de dados).",
+    help="Encontra e apaga os dados de uma pessoa física (titular).",
 )
 
 # Declared only to be refused: typer would print an unknown argument.
@@ -34,9 +34,10 @@ _CONFIRMATION = "apagar"
 
 @app.command()
 def find(cpf: Refused = None, as_json: AsJson = False) -> None:
-    """Diz o que se guarda de uma pessoa física, pelo CPF, sem mostrar o que foi respondido.
+    """Mostra quais dados de uma pessoa física (CPF) estão guardados, sem o conteúdo.
 
-    O CPF é perguntado, ou lido da entrada padrão; na linha de comando ele ficaria no histórico.
+    O CPF é pedido no terminal ou lido da entrada padrão. Na linha de comando, ele ficaria no
+    histórico.
 
     Exemplo:
 
@@ -62,11 +63,11 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Não pede confirmação.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Apaga o que se guarda de uma pessoa física, pelo CPF; funciona com o serviço no ar.
+    """Apaga os dados guardados de uma pessoa física (CPF). Não é preciso parar o serviço.
 
-    Vão as respostas no cache, os comprovantes, os resultados guardados para repetição e, nos
-    detalhes das consultas, o documento. O livro-razão fica inteiro: nele não há CPF. Se uma lei
-    obriga a guardar um comprovante, é você quem decide: veja antes com --dry-run.
+    São apagados os resultados guardados, os comprovantes, as respostas de Idempotency-Key e,
+    nos detalhes das consultas, o documento. O livro-razão não muda: ele não tem CPF. Se uma lei
+    obriga você a guardar um comprovante, a decisão é sua: veja antes com --dry-run.
 
     Exemplo:
 
@@ -120,13 +121,14 @@ def _subject_in_installation(
 
     if argument is not None:
         raise CommandFailed(
-            "Não escreva o CPF na linha de comando: ele ficaria no histórico. Chame o comando sem"
-            " ele, e ele será perguntado; ou mande-o pela entrada padrão. Apague-o do histórico."
+            "Não escreva o CPF na linha de comando: ele ficaria no histórico. Execute o comando"
+            " sem o CPF, que será pedido, ou envie pela entrada padrão. Apague esta linha do"
+            " histórico."
         )
     raw = typer.prompt("CPF") if sys.stdin.isatty() else sys.stdin.readline()
     cpf = read(raw, {"cpf"}, only=False, digits_least=CNPJ_CHARACTERS).document
     if not isinstance(cpf, Cpf):
-        raise CommandFailed("Isso não é um CPF válido: são 11 dígitos, com ou sem pontos.")
+        raise CommandFailed("CPF inválido. Informe os 11 dígitos, com ou sem pontos.")
     with open_installation() as local:
         pepper, place = local.home.pepper(), place_of(local.settings)
         modes: tuple[Mode, ...] = ("live", "test")
@@ -147,9 +149,10 @@ def _batches(local: Installation) -> "PersonSearch":
 def _confirm() -> None:
     if not sys.stdin.isatty():
         raise CommandFailed(
-            "Sem um terminal não há como confirmar: confira com --dry-run e repita com --yes."
+            "Sem terminal não é possível pedir confirmação. Confira com --dry-run e repita com"
+            " --yes."
         )
-    if typer.prompt(f"Escreva {_CONFIRMATION} para apagar tudo isso") != _CONFIRMATION:
+    if typer.prompt(f"Digite {_CONFIRMATION} para apagar tudo isso") != _CONFIRMATION:
         raise CommandFailed("Nada foi apagado.")
 
 
@@ -178,11 +181,11 @@ def _blocks(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Block]:
     table = TextTable.of(
         ("O quê", "De quê", "Conta", "Desde (ou até)"),
         rows,
-        empty="Nada se guarda desta pessoa, fora das cópias de segurança e de dados à parte.",
+        empty="Não há dados desta pessoa, exceto em backups e em dados guardados à parte.",
     )
     if not held.erased_ms:
         return [table]
-    return [table, f"Já houve um apagamento; o último em {when(held.erased_ms[-1])}."]
+    return [table, f"Já houve uma exclusão. A última foi em {when(held.erased_ms[-1])}."]
 
 
 def _backups(settings: "Settings") -> Mapping[str, Any]:
@@ -226,17 +229,20 @@ def _left_behind(settings: "Settings") -> Sequence[Path]:
 def _backup_lines(backups: Mapping[str, Any]) -> Iterator[str]:
     if backups["regular"]:
         until = (
-            "elas ficam até que você as apague"
+            "eles ficam até você apagar"
             if backups["gone_by"] is None
-            else f"a última delas sai até {backups['gone_by_text']}"
+            else f"o último é apagado até {backups['gone_by_text']}"
         )
-        yield f"Cópias de segurança de antes de agora: {backups['regular']}; {until}."
+        yield f"Backups anteriores: {backups['regular']}; {until}."
     for name in backups["others"]:
-        yield f"Esta cópia fica até que você a apague: {name}"
+        yield f"Este backup fica até você apagar: {name}"
     if backups["regular"] or backups["others"]:
-        yield f"Quem restaura uma delas traz os dados de volta: repita {program()} subject erase."
+        yield (
+            "Restaurar um desses backups traz os dados de volta. Nesse caso, repita"
+            f" {program()} subject erase."
+        )
     for path in backups["left_behind"]:
-        yield f"Dados de antes, que não foram vistos e ficam até que você os apague: {path}"
+        yield f"Dados anteriores, não verificados, que ficam até você apagar: {path}"
 
 
 def _record(found: "Findings") -> Mapping[str, object]:

@@ -70,7 +70,7 @@ def usage(  # noqa: PLR0917  # a command's own words
             "--by",
             parser=_group,
             metavar="key|uf|client",
-            help="Soma o período por chave, UF ou cliente, em vez de dia a dia.",
+            help="Soma o período por chave, UF ou cliente, em vez de por dia.",
         ),
     ] = None,
     as_csv: Annotated[
@@ -80,7 +80,7 @@ def usage(  # noqa: PLR0917  # a command's own words
 ) -> None:
     """Mostra o consumo de uma conta por dia, operação, origem e cliente, com o total.
 
-    Os dias são os do calendário de Brasília. O total é o dos lançamentos do livro.
+    Os dias são os do horário de Brasília. O total vem dos lançamentos do livro-razão.
 
     Exemplo:
 
@@ -96,9 +96,9 @@ def usage(  # noqa: PLR0917  # a command's own words
     if first > last:
         refuse("é depois de --to.", "--from")
     if as_csv and as_json:
-        refuse("não pode ir junto com --json.", "--csv")
+        refuse("não pode ser usado com --json.", "--csv")
     if as_csv and by:
-        refuse("não pode ir junto com --csv: cada lançamento tem a sua linha.", "--by")
+        refuse("não pode ser usado com --csv: cada lançamento tem uma linha.", "--by")
     with open_installation() as local:
         found = local.account(account)
         period = Period(first, last)

@@ -19,7 +19,7 @@ from balcao.core.people import (
     normal_email,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Cria usuários da aplicação e cuida deles.")
+app = typer.Typer(no_args_is_help=True, help="Cria e administra usuários da aplicação.")
 
 UserName = Annotated[str, typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).")]
 
@@ -33,11 +33,11 @@ def _role(text: str) -> Role:
 
 @app.command()
 def create(
-    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Com ele a pessoa entra.")],
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="Usado para entrar na aplicação.")],
     *,
-    name: Annotated[str, typer.Option(metavar="NOME", help="Como a pessoa se chama.")],
+    name: Annotated[str, typer.Option(metavar="NOME", help="Nome da pessoa.")],
     account: Annotated[
-        str | None, typer.Option(metavar="CONTA", help="Nome ou número da conta a que pertence.")
+        str | None, typer.Option(metavar="CONTA", help="Nome ou número da conta do usuário.")
     ] = None,
     role: Annotated[
         Role | None,
@@ -48,13 +48,13 @@ def create(
         ),
     ] = None,
     operator: Annotated[
-        bool, typer.Option("--operator", help="Opera o Balcão; não pertence a nenhuma conta.")
+        bool, typer.Option("--operator", help="Operador do serviço, sem conta.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Cria um usuário e mostra o link com que ele escolhe a sua senha, sozinho na saída padrão.
+    """Cria um usuário e mostra o link para escolher a senha. A saída padrão traz só o link.
 
-    O link vale por 72 horas e uma só vez. Entregue-o apenas à própria pessoa.
+    O link vale por 72 horas e só pode ser usado uma vez. Entregue apenas à própria pessoa.
 
     Exemplo:
 
@@ -69,11 +69,11 @@ def create(
     refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
     if operator and (account is not None or role is not None):
         refuse(
-            "um operador não pertence a nenhuma conta; deixe --account e --role de fora.",
+            "um operador não pertence a nenhuma conta. Não use --account nem --role.",
             "--operator",
         )
     if not operator and (account is None or role is None):
-        raise typer.BadParameter("diga --account CONTA e --role PAPEL, ou --operator.")
+        raise typer.BadParameter("informe --account CONTA e --role PAPEL, ou --operator.")
     with open_installation() as local:
         number = None if account is None else local.account(account).account_id
         new = NewUser(email, name, role or "operator", number)
@@ -124,10 +124,10 @@ def list_users(
 
 @app.command()
 def link(user: UserName, as_json: AsJson = False) -> None:
-    """Mostra um novo link para escolher a senha; os anteriores deixam de valer.
+    """Mostra um novo link para escolher a senha. Os anteriores deixam de valer.
 
-    Serve a quem esqueceu a senha, ou não usou o primeiro link em 72 horas. A senha de agora vale
-    até que o link seja usado.
+    Para quem esqueceu a senha ou não usou o primeiro link em 72 horas. A senha atual vale até o
+    link ser usado.
 
     Exemplo:
 
@@ -146,7 +146,7 @@ def link(user: UserName, as_json: AsJson = False) -> None:
 
 @app.command()
 def suspend(user: UserName, as_json: AsJson = False) -> None:
-    """Impede um usuário de entrar; as suas sessões e links acabam na hora.
+    """Impede um usuário de entrar e encerra as sessões e os links dele na hora.
 
     Exemplo:
 
@@ -176,10 +176,10 @@ def seat(
     remove: Annotated[bool, typer.Option("--remove", help="Retira o lugar.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Dá a um operador um lugar em uma conta, ou outro papel nele; com --remove, o retira.
+    """Dá a um operador acesso a uma conta ou altera o papel dele. Com --remove, remove o acesso.
 
-    O operador continua a ser um, com a mesma senha e o mesmo segundo fator, e troca de papel no
-    menu com o seu nome. O que consulta pela conta é cobrado dela, com o nome dele no histórico.
+    O operador mantém a senha e o segundo fator e troca de papel no menu com o próprio nome. As
+    consultas feitas pela conta são cobradas dela, com o nome do operador no histórico.
 
     Exemplo:
 
@@ -190,8 +190,7 @@ def seat(
         found, where = _find(local, user), local.account(account)
         if found.role != "operator":
             raise CommandFailed(
-                f"O usuário {found.user_id} não é operador: ele já pertence a uma conta, e só a"
-                " ela. Um lugar é para quem opera o serviço."
+                f"O usuário {found.user_id} não é operador e só pode ter acesso à própria conta."
             )
         memberships, now, by = local.desk.memberships, local.now_ms(), AT_THE_TERMINAL
         if remove:
@@ -200,19 +199,19 @@ def seat(
             assert role != "operator", "the option reads no such word"
             wait_for(memberships.give(found.user_id, where.account_id, role, by, now))
         held = memberships.of(found.user_id)
-    text = f"O operador {found.user_id} não tem lugar na conta {where.name}."
+    text = f"O operador {found.user_id} não tem acesso à conta {where.name}."
     if not remove:
         word = ROLE_WORDS[role]
-        text = f"O operador {found.user_id} tem um lugar na conta {where.name}, como {word}."
+        text = f"O operador {found.user_id} tem acesso à conta {where.name}, como {word}."
     memberships_held = [record(each, "account_id role given_ms") for each in held]
     show(as_json, {"user_id": found.user_id, "seats": memberships_held}, text)
 
 
 @app.command("reset-totp")
 def reset_totp(user: UserName, as_json: AsJson = False) -> None:
-    """Desliga o segundo fator de quem perdeu o aplicativo de códigos.
+    """Desativa o segundo fator de quem perdeu o aplicativo autenticador.
 
-    Antes, certifique-se de que é a própria pessoa que pede.
+    Antes, confirme que o pedido é da própria pessoa.
 
     Exemplo:
 
@@ -226,7 +225,7 @@ def reset_totp(user: UserName, as_json: AsJson = False) -> None:
         after = _find(local, str(found.user_id))
     text = f"O usuário {found.user_id} já não tinha segundo fator."
     if found.has_totp:
-        text = f"Segundo fator do usuário {found.user_id} desligado."
+        text = f"Segundo fator do usuário {found.user_id} desativado."
     show(as_json, _record(after), text)
 
 
@@ -239,7 +238,7 @@ def _suspend(name: str, suspended: bool, as_json: bool) -> None:
     text = f"Usuário {after.user_id} pode entrar."
     if suspended:
         again = f"{program()} user resume {after.user_id}"
-        text = f"Usuário {after.user_id} suspenso. Para voltar: {again}"
+        text = f"Usuário {after.user_id} suspenso. Para reativar: {again}"
     show(as_json, _record(after), text)
 
 
@@ -257,7 +256,7 @@ def _find(local: Installation, name: str) -> User:
         if str(user.user_id) == name or normal_email(user.email) == normal_email(name):
             return user
     raise CommandFailed(
-        f"Não há usuário com esse e-mail ou número. Os que existem: {program()} user list."
+        f"Não há usuário com esse e-mail ou número. Usuários existentes: {program()} user list."
     )
 
 
@@ -281,8 +280,8 @@ def _show_link(user: User, link: str, what: str, as_json: bool, public_url: str)
     ]
     if not public_url:
         notes.append(
-            "O endereço do link é o do serviço nesta máquina. Se a pessoa o alcança por outro,"
-            " troque-o, ou defina BALCAO_PUBLIC_URL."
+            "O endereço do link é o do serviço nesta máquina. Se a pessoa usa outro, troque o"
+            " endereço ou defina BALCAO_PUBLIC_URL."
         )
     data = {"link": link, "link_hours": LINK_HOURS, **_record(user)}
     show(as_json, data, *map(Note, notes), link)

@@ -41,7 +41,7 @@ def first_start_message(
         "",
         "Balcão: primeiro início.",
         "",
-        "CONTAS DE TESTE. As chaves são mostradas só agora; guarde-as.",
+        "CONTAS DE TESTE. As chaves só são mostradas agora. Guarde-as.",
         "",
         *(
             f"  {one.account.name:<{width}}  {one.key}  {_NOTES.get(one.account.name, '')}"
@@ -57,7 +57,7 @@ def first_start_message(
     if operator_token is not None:
         lines += [
             "",
-            f"PRIMEIRO OPERADOR. Abra uma vez, em até {FIRST_OPERATOR_HOURS} horas, e escolha a sua"
+            f"PRIMEIRO OPERADOR. Abra o link em até {FIRST_OPERATOR_HOURS} horas e escolha a sua"
             f" senha: {one_time_link(base, operator_token)}",
         ]
     if example is not None:
@@ -67,7 +67,7 @@ def first_start_message(
     lines += [
         *_places(base),
         "",
-        "ATENÇÃO: quem responde é a SANDBOX, com empresas e pessoas fictícias. É assim para toda",
+        "ATENÇÃO: estas contas usam a SANDBOX, com empresas e pessoas fictícias, como toda",
         "conta de teste (chaves balcao_test_...). Contas de produção (balcao_live_...) são",
         "respondidas pelo mês importado dos dados abertos e pelas fontes configuradas:",
         "",
@@ -75,7 +75,7 @@ def first_start_message(
         f"  {here} account create NOME --plan pre_pago",
         f'  {here} credit add NOME 1000 --reason "primeira compra"',
         f"  {here} key create NOME",
-        f"  {here} source list    # quem responde o quê, e o que liga cada fonte",
+        f"  {here} source list    # as fontes de cada consulta e como ativar",
         "",
         _ending(settings),
     ]

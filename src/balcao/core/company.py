@@ -34,7 +34,8 @@ class Partner(msgspec.Struct, frozen=True, gc=False):
 
     nome: Annotated[str | None, doc("Nome ou nome empresarial.")] = None
     cpf_cnpj_socio: Annotated[
-        str | None, doc("CNPJ, ou CPF na forma `***456789**`; o CPF inteiro só com `optin=1`.")
+        str | None,
+        doc("CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`."),
     ] = None
     qualificacao_socio: Annotated[str | None, doc("Qualificação na empresa.")] = None
     pais: Annotated[str | None, doc("País, de sócios do exterior.")] = None
@@ -78,7 +79,7 @@ class Company(Record, frozen=True, kw_only=True):
     uf: Annotated[str | None, doc("Sigla da unidade da federação.")] = None
     endereco_eletronico: Annotated[str | None, doc("E-mail de contato.")] = None
     telefone: Annotated[
-        str | None, doc("Telefone com DDD, só dígitos; dois são separados por ` / `.")
+        str | None, doc("Telefone com DDD, só dígitos. Dois telefones são separados por ` / `.")
     ] = None
     ente_federativo_responsavel: Annotated[str | None, doc("Ente federativo responsável.")] = None
     situacao_cadastral: Annotated[

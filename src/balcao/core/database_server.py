@@ -43,7 +43,7 @@ def remarks(facts: ServerFacts) -> Iterator[Finding]:
     if too_old(facts):
         yield Finding(
             "fail",
-            f"a versão {facts.version} é antiga demais: atualize para a {OLDEST_VERSION} ou mais"
+            f"a versão {facts.version} é antiga demais. Atualize para a {OLDEST_VERSION} ou mais"
             " nova",
             SERVER,
         )
@@ -55,10 +55,10 @@ def remarks(facts: ServerFacts) -> Iterator[Finding]:
 def _durability(facts: ServerFacts) -> Iterator[Finding]:
     complaints = []
     if not facts.fsync:
-        complaints.append("fsync está desligado: uma queda da máquina pode corromper o banco")
+        complaints.append("fsync está desativado: uma queda da máquina pode corromper o banco")
     if not facts.full_page_writes:
         complaints.append(
-            "full_page_writes está desligado: uma queda da máquina pode corromper o banco"
+            "full_page_writes está desativado: uma queda da máquina pode corromper o banco"
         )
     if facts.synchronous_commit == "off":
         complaints.append(

@@ -81,9 +81,9 @@ def problem_of(extension: Extension) -> str | None:
     if extension.issued_to < extension.issued_from:
         return "o fim do período de emissão é antes do começo"
     if (extension.until_day is None) == (extension.days is None):
-        return "diga até que dia, ou por quantos dias: um dos dois"
+        return "informe a nova validade ou os dias a mais, não os dois"
     if extension.days is not None and not 1 <= extension.days <= DAYS_MAX:
-        return f"os dias são de 1 a {DAYS_MAX}"
+        return f"os dias devem ser de 1 a {DAYS_MAX}"
     if extension.until_day is not None and extension.until_day < extension.issued_from:
         return "o dia da prorrogação é antes do período de emissão"
     act = extension.act

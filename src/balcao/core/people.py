@@ -179,7 +179,7 @@ def password_problem(password: str, email: str, names: Sequence[str] = ()) -> st
     if len(password) > PASSWORD_CHARACTERS_MAX:
         return f"A senha pode ter no máximo {PASSWORD_CHARACTERS_MAX} caracteres."
     if len(set(password.casefold())) < _DIFFERENT_CHARACTERS_MIN:
-        return "A senha repete demais os mesmos caracteres."
+        return "A senha repete muito os mesmos caracteres."
     if password.casefold() in (normal_email(email), normal_email(email).partition("@")[0] * 2):
         return "A senha não pode ser o e-mail."
     if is_easily_guessed(password, email, names):
@@ -189,7 +189,7 @@ def password_problem(password: str, email: str, names: Sequence[str] = ()) -> st
 
 _DIFFERENT_CHARACTERS_MIN = 5
 _SOON_GUESSED = (
-    "Essa senha é fácil de adivinhar: senhas muito usadas, nomes, datas, sequências do teclado, o"
-    " próprio e-mail e o próprio nome são tentados primeiro, também com números no fim. Junte"
-    " três ou quatro palavras sem relação entre si."
+    "Essa senha é fácil de adivinhar. Evite senhas comuns, nomes, datas, sequências do teclado, o"
+    " seu e-mail e o seu nome, mesmo com números no fim. Junte três ou quatro palavras sem"
+    " relação entre si."
 )

@@ -29,13 +29,14 @@ class CompanyFound(msgspec.Struct, frozen=True, gc=False):
     capital_social: Annotated[Decimal | None, doc("Capital social, em reais.")]
 
 
-@described("SocioEncontrado", "Um sócio, e a empresa da qual é.")
+@described("SocioEncontrado", "Um sócio e a empresa dele.")
 class PartnerFound(msgspec.Struct, frozen=True, gc=False):
     """A partner in a search result."""
 
     nome: Annotated[str | None, doc("Nome ou nome empresarial.")]
     documento: Annotated[
-        str | None, doc("CNPJ, ou CPF na forma `***456789**`, como a Receita Federal publica.")
+        str | None,
+        doc("CNPJ ou CPF mascarado, como `***456789**`, na forma publicada pela Receita Federal."),
     ]
     qualificacao: Annotated[str | None, doc("Qualificação na empresa.")]
     data_de_entrada: Annotated[str | None, doc("Entrada na sociedade.", format="date")]

@@ -38,12 +38,12 @@ _REQUEST = re.compile(
 )
 
 _SENTENCES: Mapping[Kind, str] = {
-    "root": "Isto é a raiz de um CNPJ, os 8 primeiros caracteres. Escreva o número inteiro, com"
+    "root": "Esta é a raiz de um CNPJ, os 8 primeiros caracteres. Digite o número completo, com"
     " 14.",
-    "cut": "Este número foi cortado pela planilha, e os últimos dígitos se perderam. Copie-o de uma"
+    "cut": "A planilha cortou este número e os últimos dígitos se perderam. Copie o número de uma"
     " coluna formatada como texto.",
-    "ambiguous": "Pelos zeros à esquerda, há mais de um documento possível. Escreva o número"
-    " inteiro.",
+    "ambiguous": "Sem os zeros à esquerda, há mais de um documento possível. Digite o número"
+    " completo.",
 }
 
 # A text with letters and fewer characters than this is a name rather than a document.
@@ -111,29 +111,29 @@ def _complaint(text: str, seen: Recognition) -> str:
     if seen.kind in _SENTENCES:
         return _SENTENCES[seen.kind]
     if seen.kind != "digits":
-        return f"Um CNPJ tem 14 caracteres, e um CPF 11 dígitos; aqui há {seen.count}."
+        return f"Um CNPJ tem 14 caracteres e um CPF, 11 dígitos. Aqui há {seen.count}."
     name = "CNPJ" if seen.count == 14 else "CPF"
     digits = check_digits_of(text)
     if digits is None:
-        return f"Nenhum {name} tem todos os caracteres iguais."
+        return f"Um {name} não pode ter todos os caracteres iguais."
     given, right = digits
     if "O" in text.upper() and document_of(text.upper().replace("O", "0")) is not None:
-        return f"Parece haver a letra O no lugar de um zero deste {name}. Confira-o."
+        return f"Parece haver a letra O no lugar de um zero neste {name}. Confira."
     if not given.isdigit():
         letters = " e ".join(dict.fromkeys(filter(str.isalpha, given)))
         return (
-            f"Os dois últimos caracteres de um {name} são dígitos, e não letras; aqui há {letters}."
+            f"Os dois últimos caracteres de um {name} são dígitos, não letras. Aqui há {letters}."
         )
     wrong = [place for place in (0, 1) if given[place] != right[place]]
     if not wrong:
-        return f"Os dígitos deste {name} não conferem. Confira-os todos."
+        return f"Os dígitos deste {name} não conferem. Confira todos."
     which = (
         "Os dois últimos dígitos não conferem"
         if len(wrong) == 2
         else f"O {('penúltimo', 'último')[wrong[0]]} dígito não confere"
     )
     if name == "CPF":
-        return f"{which} com os outros nove deste CPF. Confira-os todos."
+        return f"{which} com os outros nove deste CPF. Confira todos."
     return (
         f"{which}: com os outros doze caracteres, este CNPJ terminaria em {right}, e não em"
         f" {given}. Confira-os todos."

@@ -32,16 +32,15 @@ SEARCH_PARTNERS = "search/partners"
 SEARCHES: Rules = {
     SEARCH_PAGE: Rule(
         "busca de empresas: por página com resultados",
-        "O preço da busca, por página que traz ao menos um resultado; páginas vazias não custam"
-        " nada.",
+        "O preço da busca por página com resultados. Páginas vazias não são cobradas.",
     ),
     SEARCH_COUNT: Rule(
         "contagem de empresas: por contagem",
-        "O preço da busca, por contagem que encontra ao menos um; contar nenhum não custa nada.",
+        "O preço da busca por contagem com resultados. Contagens sem resultado não são cobradas.",
     ),
     SEARCH_PARTNERS: Rule(
         "busca de sócios: por resposta com resultados",
-        "O preço da busca, por resposta que traz ao menos um sócio; sem nenhum não custa nada.",
+        "O preço da busca por resposta com sócios. Respostas sem sócios não são cobradas.",
     ),
 }
 
@@ -51,11 +50,13 @@ INTERRUPTED = "interrupted"
 
 # Rules of requests that cost nothing, in every operation.
 NOT_CHARGED: Rules = {
-    ERROR: Rule("erro", "Erros não custam nada: sem resultado não há cobrança."),
-    REFUSED: Rule("recusa", "A consulta foi recusada antes de ser feita; recusas não custam nada."),
+    ERROR: Rule("erro", "Erros não são cobrados."),
+    REFUSED: Rule(
+        "recusa", "A consulta foi recusada antes de ser feita. Recusas não são cobradas."
+    ),
     INTERRUPTED: Rule(
         "processo interrompido",
-        "O serviço parou no meio da consulta. O que estava reservado foi devolvido por inteiro"
-        " quando ele voltou.",
+        "O serviço parou no meio da consulta. A reserva foi liberada por inteiro quando ele"
+        " voltou.",
     ),
 }

@@ -19,7 +19,7 @@ def name_problem(name: str) -> str | None:
     if not name.strip() or name != name.strip():
         return "não pode ser vazio, nem começar ou terminar com espaço."
     if name.isdecimal():
-        return "não pode ser só um número: contas também são chamadas pelo número."
+        return "não pode ser só um número, porque toda conta já tem um número."
     if not name.isprintable() or len(name) > ACCOUNT_NAME_CHARACTERS_MAX:
         return f"deve ter até {ACCOUNT_NAME_CHARACTERS_MAX} caracteres visíveis."
     if name.startswith("-"):
@@ -32,7 +32,7 @@ def ceiling_problem(plan: Plan, ceiling_credits: int | None) -> str | None:
     if ceiling_credits is None:
         return None
     if plan != "pos_pago":
-        return f"só o plano pos_pago tem teto mensal; no {plan} o limite é o saldo."
+        return f"só o plano pos_pago tem limite mensal. No {plan}, o limite é o saldo."
     if not 0 <= ceiling_credits <= CREDITS_MAX:
         return "não pode ser menor que zero, nem maior que um trilhão."
     return None
@@ -62,7 +62,7 @@ def credits_problem(credits: int) -> str | None:
 def reason_problem(reason: str) -> str | None:
     """Return the error in a reason, which is stored in the ledger permanently, or None."""
     if not reason or not reason.isprintable() or len(reason) > REASON_CHARACTERS_MAX:
-        return f"diga por quê, em até {REASON_CHARACTERS_MAX} caracteres."
+        return f"informe o motivo, em até {REASON_CHARACTERS_MAX} caracteres."
     return CPF_IN_NAME if contains_cpf(reason) else None
 
 

@@ -19,22 +19,22 @@ def backups(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterat
     newest, now = newest_ms(folder), now_ms()
     if newest is None:
         if not home.secret.is_file():
-            yield Finding("ok", "ainda não há o que copiar")
+            yield Finding("ok", "ainda não há dados para copiar")
             return
-        text = f"nenhuma em {folder}; faça uma: {program()} backup create"
+        text = f"nenhum em {folder}. Faça um: {program()} backup create"
         yield Finding("warn", text)
         return
-    text = f"a mais nova é de {when(newest)} (há {age(now - newest)}), em {folder}"
+    text = f"o mais recente é de {when(newest)} (há {age(now - newest)}), em {folder}"
     if not is_on_another_disk(folder, home.path):
         text_apart = (
-            "as cópias ficam no disco dos dados: leve-as para fora da máquina, ou ponha em"
-            " BALCAO_BACKUP_FOLDER uma pasta de outro disco"
+            "os backups ficam no disco dos dados. Leve os backups para outra máquina ou indique"
+            " em BALCAO_BACKUP_FOLDER uma pasta de outro disco"
         )
-        yield Finding("ok", text_apart, "lugar das cópias")
+        yield Finding("ok", text_apart, "local dos backups")
     if every and now - newest > LATE_TIMES * every * HOUR_MS:
-        text += f"; deveria haver uma a cada {every} h: veja no registro por que não há"
+        text += f"; deveria haver um a cada {every} h. Veja o motivo no log"
         yield Finding("warn", text)
     elif not every:
-        yield Finding("ok", f"{text}; as automáticas estão desligadas")
+        yield Finding("ok", f"{text}; os automáticos estão desativados")
     else:
         yield Finding("ok", text)

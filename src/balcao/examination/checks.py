@@ -93,7 +93,7 @@ def check_installation(
         ("dados", "banco de dados", partial(_desk, now_ms)),
         ("dados", "cache", caches),
         ("dados", RECEIPTS, receipts),
-        ("dados", "cópia de segurança", partial(backups, now_ms)),
+        ("dados", "backup", partial(backups, now_ms)),
         ("meses", "dados abertos", partial(months, now_ms)),
         ("fontes", "fontes", sources),
         ("fontes", "fornecedores", remarks),
@@ -143,7 +143,7 @@ def _versions() -> Iterator[Finding]:
             if library in _WITH_VERSION:
                 found.append(f"{library} {known}")
     if missing:
-        text = f"faltam {', '.join(missing)}; instale de novo: make install"
+        text = f"faltam {', '.join(missing)}. Instale de novo: make install"
         yield Finding("fail", text, "bibliotecas")
     if broken:
         text = f"não podem ser carregadas: {'; '.join(broken)}; instale de novo: make install"
@@ -160,7 +160,7 @@ def _clock(now: int) -> Iterator[Finding]:
     today = civil_day(now)
     at = from_ms(now).strftime("%d/%m/%Y %H:%M:%S %z")
     if today < NO_EARLIER_THAN:
-        yield Finding("fail", f"em Brasília seriam {at}: acerte o relógio da máquina", "relógio")
+        yield Finding("fail", f"em Brasília seriam {at}. Acerte o relógio da máquina", "relógio")
     else:
         yield Finding("ok", f"em Brasília são {at}", "relógio")
 
@@ -175,13 +175,13 @@ def _configuration() -> Iterator[Finding]:
 def _folder(_: Settings, home: Home) -> Iterator[Finding]:
     path = home.path
     if path.exists() and not path.is_dir():
-        yield Finding("fail", f"{path} não é uma pasta; escolha outra em BALCAO_HOME")
+        yield Finding("fail", f"{path} não é uma pasta. Escolha outra em BALCAO_HOME")
         return
     if not path.is_dir():
-        yield Finding("warn", f"{path} ainda não existe; {program()} serve a cria")
+        yield Finding("warn", f"{path} ainda não existe. Será criada por {program()} serve")
         return
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding("fail", f"{path} não pode ser gravada; verifique o dono e chmod 700")
+        yield Finding("fail", f"{path} não pode ser gravada. Verifique o dono e use chmod 700")
     elif path.stat().st_mode & _OTHERS:
         yield Finding("warn", f"{path} é visível para outros usuários: chmod 700 {path}")
     else:
@@ -194,21 +194,22 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
         yield Finding("fail", RestoreInterrupted(str(home.path)).operator_text(program()))
     elif path.is_file():
         if path.stat().st_size != PEPPER_BYTES:
-            yield Finding("fail", f"{path} está incompleto; restaure-o da cópia")
+            yield Finding("fail", f"{path} está incompleto. Restaure de um backup")
         elif path.stat().st_mode & _OTHERS:
-            yield Finding("fail", f"outros podem lê-lo: chmod 600 {path}")
+            yield Finding("fail", f"outros usuários podem ler: chmod 600 {path}")
         else:
             yield Finding("ok", "presente e privado")
     elif home.desk.is_file():
         yield Finding(
             "fail",
-            f"{path} falta: sem ele nenhuma chave emitida é reconhecida; restaure-o da cópia",
+            f"{path} está ausente. Sem ele, nenhuma chave emitida é reconhecida. Restaure de um"
+            " backup",
         )
     elif place_of(settings).desk_file is None:
         yield Finding(
             "warn",
-            f"{path} falta: se outro nó já usa esse banco de dados, copie o dele para cá antes do"
-            " primeiro início",
+            f"{path} está ausente. Se outro nó já usa esse banco de dados, copie o dele para cá"
+            " antes do primeiro início",
         )
     else:
         yield Finding("ok", "será criado com a primeira chave")
@@ -223,7 +224,7 @@ def _desk(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator
 
 def _port(settings: Settings, home: Home) -> Iterator[Finding]:
     if (address := running_address(settings, home)) is not None:
-        yield Finding("ok", f"{urlsplit(address).port}: o Balcão está no ar")
+        yield Finding("ok", f"{urlsplit(address).port}: o Balcão está em funcionamento")
         return
     try:
         check_port(settings.host, settings.port)

@@ -25,9 +25,9 @@ CLOCK_SECONDS_MAX = 2.0
 IDLE_DAYS_MAX = 30
 
 JOB_STATES: Mapping[str, str] = {
-    "waiting": "à espera",
+    "waiting": "na fila",
     "running": "em andamento",
-    "failed": "sem êxito",
+    "failed": "com falha",
 }
 
 
@@ -40,7 +40,7 @@ def database(
     `StorageIncomplete` when the data are elsewhere.
     """
     if place.desk_file is not None and not place.desk_file.is_file():
-        yield Finding("warn", f"ainda não existe; {program()} serve o cria")
+        yield Finding("warn", f"ainda não existe. Será criado por {program()} serve")
         return
     with place.inspect() as look:
         if (facts := look.server_facts()) is not None:
@@ -53,15 +53,16 @@ def database(
         if schema > newest:
             yield Finding(
                 "fail",
-                f"versão {schema} do esquema, e este programa conhece até a {newest}: atualize-o",
+                f"versão {schema} do esquema, e este programa conhece até a {newest}. Atualize o"
+                " programa",
             )
             return
         if schema < newest:
             text = (
-                f"versão {schema} do esquema; a próxima partida o leva à {newest}"
+                f"versão {schema} do esquema. O próximo início atualiza para a {newest}"
                 if look.server is None
-                else f"{look.server}, versão {schema} do esquema; {program()} serve o leva à"
-                f" {newest}"
+                else f"{look.server}, versão {schema} do esquema. {program()} serve atualiza para"
+                f" a {newest}"
             )
             yield Finding("warn", text)
             return
@@ -87,8 +88,8 @@ def _clock_of_database(look: DeskInspection, now_ms: Callable[[], int]) -> Itera
     off = abs(ahead) * 1000 > SMALL_MS
     yield Finding(
         "fail" if off else "warn",
-        f"o desta máquina está {apart_text(ahead)} em relação a ele: acerte os dois (NTP)"
-        + ("; até lá, este nó não se diz pronto" if off else ""),
+        f"o desta máquina está {apart_text(ahead)} em relação a ele. Acerte os dois (NTP)"
+        + ("; até lá, este nó não fica pronto" if off else ""),
         "relógio do banco de dados",
     )
 
@@ -100,17 +101,17 @@ def _clock_of_books(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator
         days = (now_ms() - latest) // DAY_MS
         yield Finding(
             "warn",
-            f"o último registro é de {whole(days)} dias atrás: se o serviço não ficou parado esse"
-            " tempo, o relógio desta máquina está adiantado; acerte-o (NTP)",
-            "relógio e livro",
+            f"o último registro é de {whole(days)} dias atrás. Se o serviço não ficou parado esse"
+            " tempo, o relógio desta máquina está adiantado. Acerte o relógio (NTP)",
+            "relógio e livro-razão",
         )
     behind_ms = 0 if latest is None else latest - now_ms()
     if behind_ms > SMALL_MS:
         yield Finding(
             "warn",
             f"o relógio desta máquina está {apart_text(-behind_ms / 1000)} em relação ao último"
-            " lançamento: acerte-o (NTP), se é ele que está errado",
-            "relógio e livro",
+            " lançamento. Se ele estiver errado, acerte (NTP)",
+            "relógio e livro-razão",
         )
 
 
@@ -135,13 +136,13 @@ def _batches(look: DeskInspection) -> Iterator[Finding]:
 def _books(look: DeskInspection) -> Iterator[Finding]:
     books = check_books(look.connection)
     for complaint in books.complaints:
-        yield Finding("fail", complaint, "livro de créditos")
+        yield Finding("fail", complaint, "livro-razão")
     if not books.complaints:
         yield Finding(
             "ok",
             f"confere: {counted(books.accounts, 'conta', 'contas')},"
             f" {counted(books.entries, 'lançamento', 'lançamentos')}",
-            "livro de créditos",
+            "livro-razão",
         )
     if books.budgets:
         remarks = "; ".join(books.remarks)
@@ -159,8 +160,8 @@ def _jobs(look: DeskInspection) -> Iterator[Finding]:
     texts = [f"{kind}: {whole(count)} {JOB_STATES[state]}" for kind, state, count, *_ in found]
     if any(state == "failed" for _, state, *_ in found):
         texts.append(
-            f"veja as causas com {program()} job list, e recomece com {program()} job retry"
+            f"veja as causas com {program()} job list e recomece com {program()} job retry"
         )
         yield Finding("warn", "; ".join(texts), "tarefas")
     else:
-        yield Finding("ok", "; ".join(texts) or "nenhuma à espera", "tarefas")
+        yield Finding("ok", "; ".join(texts) or "nenhuma na fila", "tarefas")

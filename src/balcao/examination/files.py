@@ -32,7 +32,7 @@ def exposed(settings: Settings, home: Home) -> Iterator[Finding]:
         return
     keys = [name for name, value in leaves_of_file(settings, file) if _is_secret(value)]
     if keys:
-        text = f"{file} tem chaves ({', '.join(keys)}) e outros usuários podem lê-lo: chmod 640"
+        text = f"{file} tem chaves ({', '.join(keys)}) e outros usuários podem ler: chmod 640"
         status: Status = "fail" if _is_reachable(file) else "warn"
         yield Finding(status, f"{text} {file}", "configuração")
 
@@ -43,8 +43,8 @@ def caches(_: Settings, home: Home) -> Iterator[Finding]:
     for path in broken:
         yield Finding(
             "fail",
-            f"{path} está danificado: pare o serviço e apague-o (ele é refeito; perdem-se só"
-            " respostas guardadas)",
+            f"{path} está danificado. Pare o serviço e apague o arquivo (ele é refeito; só"
+            " resultados guardados se perdem)",
         )
     if not broken and any(home.cache(mode).exists() for mode in _MODES):
         yield Finding("ok", "inteiro")

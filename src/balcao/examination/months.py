@@ -28,9 +28,9 @@ def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterato
         if info is None:
             wanted = mode == "live" or settings.sandbox_establishments > 0
             remedy = (
-                f"baixe e importe um: {program()} opendata fetch"
+                f"baixe e importe um com {program()} opendata fetch"
                 if mode == "live"
-                else f"{program()} serve o cria no primeiro início"
+                else f"será criado no primeiro início de {program()} serve"
             )
             yield Finding("warn" if wanted else "ok", f"nada importado; {remedy}", name)
             continue
@@ -42,7 +42,7 @@ def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterato
         )
         if mode == "live" and days > ALARM_DAYS:
             remedy = f"{program()} opendata fetch"
-            yield Finding("warn", f"{text}; já há um mais novo: {remedy}", name)
+            yield Finding("warn", f"{text}; há um mais novo: {remedy}", name)
         else:
             yield Finding("ok", text, name)
         if settings.opendata_search:
@@ -65,11 +65,11 @@ def _index(store: Path, mode: Mode) -> Finding:
     option = "" if mode == "live" else " --sandbox"
     index = index_in_use(store)
     if index is not None and is_truncated(index):
-        remedy = f"apague-o e refaça-o com {program()} opendata search{option}"
+        remedy = f"apague e refaça com {program()} opendata search{option}"
         return Finding("fail", f"índice danificado ({index}): {remedy}", name)
     if is_searchable(store):
         return Finding("ok", "índice pronto", name)
-    remedy = f"o serviço o prepara sozinho, ou {program()} opendata search{option}"
+    remedy = f"o serviço prepara sozinho, ou use {program()} opendata search{option}"
     return Finding("ok", f"sem índice ainda; {remedy}", name)
 
 

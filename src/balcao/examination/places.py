@@ -46,7 +46,7 @@ def disks(settings: Settings, home: Home) -> Iterator[Finding]:
 def _other_places(settings: Settings) -> Sequence[tuple[str, Path]]:
     receipts = settings.receipts_folder
     return [
-        ("disco das cópias", settings.backups),
+        ("disco dos backups", settings.backups),
         *([("disco dos comprovantes", receipts)] if receipts is not None else []),
     ]
 
@@ -63,7 +63,7 @@ def _data_disk(existing: Path) -> Finding:
     free = shutil.disk_usage(existing).free
     text = f"{decimal(free / _GIGABYTE)} GB livres"
     if free < DISK_BYTES_MIN:
-        return Finding("fail", f"{text}: libere espaço, ou nada poderá ser gravado")
+        return Finding("fail", f"{text}. Libere espaço ou nada poderá ser gravado")
     if (few := _too_few_files(existing)) is not None:
         return Finding("fail", f"{text}, mas {few}: remova arquivos pequenos")
     if free < DISK_BYTES_COMFORTABLE:
@@ -104,7 +104,7 @@ def receipts(settings: Settings, _: Home) -> Iterator[Finding]:
     except StorageFailed as error:
         yield Finding("fail", f"{where} {_remedy(error.detail, folder)}")
     else:
-        yield Finding("ok", f"{where}: grava e lê")
+        yield Finding("ok", f"{where}: leitura e gravação")
         yield from _restored(settings, where)
 
 
@@ -132,29 +132,29 @@ def _restored(settings: Settings, where: Path | str) -> Iterator[Finding]:
 
 
 _STANDINGS: Mapping[Standing, str] = {
-    "behind": "o banco de dados é mais antigo que os comprovantes: foi restaurado.",
+    "behind": "o banco de dados é mais antigo que os comprovantes. Ele foi restaurado.",
     "foreign": "os comprovantes são de outra instalação.",
-    "unmarked": "os comprovantes não têm a marca deste banco de dados: foram restaurados, ou são"
-    " outros.",
+    "unmarked": "os comprovantes não têm a marca deste banco de dados. Eles foram restaurados ou"
+    " são outros.",
 }
 _MARK_WAITS_SECONDS = 300.0
 _MARK_REFUSED = (
-    "a marca que liga os comprovantes ao banco de dados espera há {} minutos para ser gravada. Se o"
-    " serviço está no ar, o armazenamento a recusa: verifique as permissões e se ele aceita"
-    " gravações condicionais (If-Match)"
+    "a marca que liga os comprovantes ao banco de dados espera há {} minutos para ser gravada. Se"
+    " o serviço está em funcionamento, o armazenamento está recusando: verifique as permissões e"
+    " se ele aceita gravações condicionais (If-Match)"
 )
 _UNCONFIRMED = (
-    "Nenhum comprovante é apagado. Num ensaio, aponte BALCAO_RECEIPTS para outro lugar; se estes"
-    f" dados são os que valem: {program()} backup confirm"
+    "Nenhum comprovante é apagado. Em um teste, aponte BALCAO_RECEIPTS para outro lugar. Se estes"
+    f" dados são os válidos: {program()} backup confirm"
 )
 
 
 def _folder_to_come(folder: Path) -> Finding:
     existing = _existing(folder)
     if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return Finding("ok", f"{folder} ainda não existe; a próxima partida a cria")
+        return Finding("ok", f"{folder} ainda não existe. Será criada no próximo início")
     text = (
-        f"{folder} não existe nem pode ser criada: verifique o dono e as permissões de {existing}"
+        f"{folder} não existe e não pode ser criada. Verifique o dono e as permissões de {existing}"
     )
     return Finding("fail", text)
 
@@ -163,7 +163,7 @@ def _remedy(detail: str, folder: Path | None) -> str:
     if folder is not None:
         return f"não pode ser gravada ({detail}): verifique o dono, as permissões e o disco"
     if "NoSuchBucket" in detail:
-        return "não existe: crie o balde, ou corrija BALCAO_RECEIPTS"
+        return "não existe: crie o bucket ou corrija BALCAO_RECEIPTS"
     if _REFUSED.search(detail):
         return (
             f"recusou as credenciais ({detail}): verifique AWS_ACCESS_KEY_ID,"

@@ -61,7 +61,7 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
     else:
         yield Finding(
             "warn",
-            "liberada, ou nunca feita, por falta de espaço; volta por si quando houver"
+            "liberada ou nunca criada por falta de espaço. Volta sozinha quando houver"
             f" {whole(2 * settings.disk_reserve_mb)} MB livres",
             DISK_RESERVE,
         )
@@ -72,7 +72,7 @@ def _work(address: str, token: str) -> Iterator[Finding]:
     measured: dict[str, dict[str, float]] = {}
     page = _get_text(address, "/metrics", NETWORK_SECONDS, token)
     if RouteNotFound.code in page:
-        yield Finding("warn", "não podem ser lidas daqui: veja metrics_token", METRICS)
+        yield Finding("warn", "não podem ser lidas desta máquina: veja metrics_token", METRICS)
         return
     try:
         for family in text_string_to_metric_families(page):
@@ -88,7 +88,7 @@ def _work(address: str, token: str) -> Iterator[Finding]:
         if failures:
             at = when(round(1000 * measured["balcao_work_last_failure_seconds"][name]))
             text = f"{name} falhou {whole(int(failures))} vezes seguidas, a última em {at}"
-            yield Finding("warn", f"{text}; o registro do serviço diz por quê", WORK)
+            yield Finding("warn", f"{text}. Veja o motivo no log do serviço", WORK)
     if failing and not any(failing.values()):
         yield Finding("ok", f"{whole(len(failing))}, nenhum falhando", WORK)
 

@@ -35,8 +35,9 @@ def _no_port(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         other = port + 1 if port < 65535 else port - 1
         return (
-            f"A porta {port} já está em uso em {host}. Encerre quem a usa, ou escolha outra:"
-            f" {on_home(f'make serve PORT={other}')} (ou {program()} serve --port {other})."
+            f"A porta {port} já está em uso em {host}. Encerre o programa que a usa ou escolha"
+            f" outra: {on_home(f'make serve PORT={other}')} (ou {program()} serve --port"
+            f" {other})."
         )
     if error.errno in (errno.EACCES, errno.EPERM):
         return (
@@ -45,7 +46,7 @@ def _no_port(error: OSError, host: str, port: int) -> str:
         )
     if error.errno == errno.EADDRNOTAVAIL:
         return f"O endereço {host} não é desta máquina. Corrija BALCAO_HOST."
-    return f"Não é possível ouvir em {host}, porta {port}: {error.strerror}."
+    return f"Não é possível abrir {host}, porta {port}: {error.strerror}."
 
 
 def check_tls(settings: Settings) -> None:
@@ -77,8 +78,8 @@ def check_workers(settings: Settings, place: DataPlace) -> None:
     """Raise `BadSettings` if the engine serves one process only, or the workers lack ports."""
     if settings.workers > 1 and not place.serves_many:
         raise BadSettings(
-            f"Com SQLite um único processo atende: {settings.workers} processos precisam de"
-            " PostgreSQL (BALCAO_DATABASE). Deixe BALCAO_WORKERS em 1, ou mude os dados com"
+            f"Com SQLite, só um processo pode atender. {settings.workers} processos precisam de"
+            " PostgreSQL (BALCAO_DATABASE). Deixe BALCAO_WORKERS em 1 ou mova os dados com"
             f" {program()} storage move."
         )
     if settings.workers > 1 and settings.worker_port(settings.workers - 1) > 65_535:

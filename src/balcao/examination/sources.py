@@ -54,7 +54,7 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
         variables = {name: provider.variable(name) for name in names}
         missing = [variables[name] for name, value in values.items() if not value]
         if missing and len(missing) < len(names):
-            text = f"sem {', '.join(missing)} a fonte fica desligada"
+            text = f"sem {', '.join(missing)}, a fonte fica desativada"
             yield Finding("warn", text, f"credenciais de {provider.name}")
         stray = [variables[name] for name, value in values.items() if _STRAY.search(value)]
         if stray:
@@ -64,7 +64,7 @@ def _credentials(settings: Settings) -> Iterator[Finding]:
 
 def _source(inventory: Inventory, name: str) -> Finding:
     if name in inventory.out_of_use:
-        return Finding("warn", f"fora de uso: {inventory.out_of_use[name]}", f"fonte {name}")
+        return Finding("warn", f"inativa: {inventory.out_of_use[name]}", f"fonte {name}")
     if all(provider.name != name for provider in inventory.providers):
         return Finding("ok", f"desligada ({inventory.off_reason(name)})", f"fonte {name}")
     return Finding("ok", inventory.address(name), f"fonte {name}")
@@ -75,10 +75,10 @@ def _answers(inventory: Inventory, subject: Subject, title: str) -> Finding:
     on = [source for source in inventory.sources(subject) if source.is_on]
     if not on:
         remedy = _remedy(inventory, subject)
-        return Finding("warn", f"contas de produção não têm quem responda: {remedy}", name)
+        return Finding("warn", f"contas de produção não têm fonte: {remedy}", name)
     names = ", depois ".join(source.name for source in on)
     if missing := inventory.unserved(subject):
-        return Finding("warn", f"{names}; ninguém por {', '.join(missing)}", name)
+        return Finding("warn", f"{names}; nenhuma fonte para {', '.join(missing)}", name)
     asked = inventory.ufs.get(subject)
     text = names if asked is None else f"{names}; UFs: {ufs_text(asked)}"
     if without := inventory.missing_receipts_notice(subject):
@@ -123,7 +123,7 @@ def _letters(settings: Settings, providers: Sequence[EnabledSource]) -> Iterator
     for result in asyncio.run(probing.run(probing.plan_letters(settings, providers), settings)):
         title = f"CNPJ com letras em {result.source}"
         if result.status == "fail":
-            remedy = "se continuar assim, ponha accepts_alphanumeric desta fonte em false"
+            remedy = "se o problema continuar, defina accepts_alphanumeric desta fonte como false"
             yield Finding("warn", f"{result.text}; {remedy}", title)
         else:
             yield Finding(result.status, result.text, title)
@@ -134,7 +134,7 @@ def _reached(name: str, results: list[probing.Result]) -> Finding:
     bad = [result for result in results if result.status != "ok" and not result.refused_us]
     if not bad:
         slowest = max(result.seconds or 0 for result in results)
-        times = "" if len(results) == 1 else f" às {len(results)} perguntas"
+        times = "" if len(results) == 1 else f" às {len(results)} consultas"
         return Finding("ok", f"respondeu{times}, em até {whole(round(slowest * 1000))} ms", title)
     details = f"{program()} source check --source {name}"
     return Finding("warn", f"{_first(bad, len(results))}; veja {details}", title)
@@ -153,7 +153,7 @@ def _first(some: list[probing.Result], total: int) -> str:
     """Return the first of these results, and their share of all questions."""
     first = some[0]
     where = "" if first.uf is None else f"{first.uf}: "
-    return f"{where}{first.text}" + ("" if total == 1 else f" ({len(some)} de {total} perguntas)")
+    return f"{where}{first.text}" + ("" if total == 1 else f" ({len(some)} de {total} consultas)")
 
 
 def _clocks(by_source: Mapping[str, list[probing.Result]]) -> Iterator[Finding]:
@@ -171,4 +171,4 @@ def _clocks(by_source: Mapping[str, list[probing.Result]]) -> Iterator[Finding]:
         yield Finding("ok", f"o desta máquina está de acordo com {len(apart)} fonte(s)", title)
         return
     text = ", ".join(f"{name} ({apart_text(ahead)})" for name, ahead in wrong.items())
-    yield Finding("warn", f"o desta máquina não é o de {text}: acerte-o (NTP)", title)
+    yield Finding("warn", f"o desta máquina difere do de {text}. Acerte o relógio (NTP)", title)

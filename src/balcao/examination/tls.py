@@ -26,7 +26,9 @@ def tls(settings: Settings, _: Home) -> Iterator[Finding]:
     check_tls(settings)
     path = settings.tls_certificate
     if path is None:
-        yield Finding("ok", "desligado; para HTTPS, BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY")
+        yield Finding(
+            "ok", "desativado. Para HTTPS, defina BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY"
+        )
         return
     # The whole chain: it is invalid as soon as one certificate expires.
     chain = x509.load_pem_x509_certificates(path.read_bytes())
@@ -36,7 +38,7 @@ def tls(settings: Settings, _: Home) -> Iterator[Finding]:
 def _validity(path: str, chain: "list[x509.Certificate]", now: datetime) -> Finding:
     first = max(one.not_valid_before_utc for one in chain)
     last = min(one.not_valid_after_utc for one in chain)
-    text = f"{path} e a sua chave formam um par"
+    text = f"{path} e a chave formam um par"
     if now < first:
         return Finding("fail", f"{text}, mas só vale a partir de {day_text(first)}")
     if now >= last:

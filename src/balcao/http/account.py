@@ -72,7 +72,7 @@ _DAY_OR_EMPTY = {
 Answer = tuple[int, Headers, bytes]
 
 
-@described("RespostaSaldo", "O que a conta ainda pode gastar.")
+@described("RespostaSaldo", "Quanto a conta ainda pode gastar.")
 class BalanceAnswer(msgspec.Struct, frozen=True):
     """The balance of an account, and the credits it can still spend."""
 
@@ -80,15 +80,19 @@ class BalanceAnswer(msgspec.Struct, frozen=True):
     plano: Annotated[str, doc("Plano.", enum=[*PLANS])]
     modo: Annotated[Mode, doc("Produção ou teste.")]
     saldo_creditos: Annotated[
-        int | None, doc("Saldo, com o que está reservado; nulo: pós-pago, que não tem saldo.")
+        int | None, doc("Saldo, incluindo as reservas. Nulo no pós-pago, que não tem saldo.")
     ]
-    creditos_reservados: Annotated[int, doc("Reservados por consultas em andamento.", **COUNT)]
+    creditos_reservados: Annotated[
+        int, doc("Créditos reservados por consultas em andamento.", **COUNT)
+    ]
     creditos_disponiveis: Annotated[
-        int | None, doc("O que se pode gastar agora; nulo: pós-pago sem teto.")
+        int | None, doc("Créditos disponíveis agora. Nulo no pós-pago sem limite.")
     ]
-    teto_mensal_creditos: Annotated[int | None, doc("Teto do mês no pós-pago, se há um.", **COUNT)]
+    teto_mensal_creditos: Annotated[
+        int | None, doc("Limite de gasto do mês no pós-pago, se houver.", **COUNT)
+    ]
     mes: Annotated[str, doc("Mês em Brasília.", pattern=r"^\d{4}-\d{2}$")]
-    creditos_gastos_no_mes: Annotated[int, doc("Cobrados neste mês.", **COUNT)]
+    creditos_gastos_no_mes: Annotated[int, doc("Créditos cobrados neste mês.", **COUNT)]
 
 
 @described("LinhaConsumo", "O que foi cobrado em um dia, por operação, chave, origem e cliente.")
@@ -98,13 +102,13 @@ class ConsumptionLine(msgspec.Struct, frozen=True):
     dia: Annotated[str, doc("Dia em Brasília.", format="date")]
     operacao: Annotated[str, doc("Operação, como no endereço.")]
     chave: Annotated[str | None, doc("Nome da chave que consultou.")]
-    origem: Annotated[Origin, doc("De onde veio.")]
+    origem: Annotated[Origin, doc("Origem da resposta.")]
     consultas: Annotated[int, doc("Consultas cobradas.", **COUNT)]
-    creditos: Annotated[int, doc("Créditos que custaram.", **COUNT)]
-    cliente: Annotated[str | None, doc("O `X-Cliente` delas; nulo: sem ele.")]
+    creditos: Annotated[int, doc("Créditos cobrados.", **COUNT)]
+    cliente: Annotated[str | None, doc("O `X-Cliente` das consultas. Nulo se não foi enviado.")]
     referencia: Annotated[
         str | None,
-        doc("O `X-Referencia` delas, se `agrupar=referencia` foi pedido; senão nulo."),
+        doc("O `X-Referencia` das consultas, com `agrupar=referencia`. Nulo nos demais casos."),
     ]
 
 
@@ -119,47 +123,47 @@ class ConsumptionAnswer(msgspec.Struct, frozen=True):
     linhas: Annotated[Sequence[ConsumptionLine], doc("Por dia, operação, chave, origem e cliente.")]
 
 
-@described("OperacaoAchada", "O que foi feito de uma requisição.")
+@described("OperacaoAchada", "Uma requisição e o resultado dela.")
 class OperationAnswer(msgspec.Struct, frozen=True):
     """The state and the charge of one request."""
 
     operacao_id: Annotated[str, doc("O identificador perguntado.", format="uuid")]
     operacao: Annotated[str, doc("Operação, como no endereço.")]
-    estado: Annotated[str, doc("O que foi feito dela.", enum=[*_STATES.values()])]
+    estado: Annotated[str, doc("Estado da operação.", enum=[*_STATES.values()])]
     creditos: Annotated[int, doc("Cobrados.", **COUNT)]
-    creditos_reservados: Annotated[int, doc("Reservados enquanto ela está em andamento.", **COUNT)]
+    creditos_reservados: Annotated[int, doc("Créditos reservados durante o andamento.", **COUNT)]
     regra: Annotated[
         str | None,
         doc(
-            "A regra da tabela de preços que fez o preço, ou por que nada foi cobrado, em palavras,"
-            " que podem mudar; nulo enquanto está em andamento."
+            "A regra da tabela de preços aplicada ou o motivo de nada ter sido cobrado. O texto"
+            " pode mudar. Nulo durante o andamento."
         ),
     ]
     regra_codigo: Annotated[
         str | None,
         doc(
-            "O código da regra, que não muda; podem surgir outros: "
+            "O código da regra, que não muda. Podem surgir outros: "
             + ", ".join(f"`{code}`" for code in tariff.RULES if code != REFUSED)
             + "."
         ),
     ]
     origem: Annotated[
         Literal["cache", "online"] | None,
-        doc("De onde veio o resultado; nulo enquanto não há nenhum."),
+        doc("Origem do resultado. Nulo enquanto não houver resultado."),
     ]
     chave: Annotated[str | None, doc("Nome da chave que consultou.")]
     iniciada_em: Annotated[str, doc("Início.", **WHEN)]
-    concluida_em: Annotated[str | None, doc("Fim; nulo enquanto está em andamento.", **WHEN)]
-    cliente: Annotated[str | None, doc("O `X-Cliente` dela, se houve.")]
-    referencia: Annotated[str | None, doc("O `X-Referencia` dela, se houve.")]
+    concluida_em: Annotated[str | None, doc("Fim. Nulo durante o andamento.", **WHEN)]
+    cliente: Annotated[str | None, doc("O `X-Cliente` da requisição, se enviado.")]
+    referencia: Annotated[str | None, doc("O `X-Referencia` da requisição, se enviado.")]
 
 
-@described("RespostaOperacoes", "Requisições e o que foi feito delas.")
+@described("RespostaOperacoes", "Requisições e o resultado delas.")
 class OperationsAnswer(msgspec.Struct, frozen=True):
     """A page of requests."""
 
-    itens: Annotated[Sequence[OperationAnswer], doc("As mais novas primeiro.")]
-    cursor: Annotated[str | None, doc("Para pedir as que vêm depois destas; nulo: não há mais.")]
+    itens: Annotated[Sequence[OperationAnswer], doc("Da mais recente à mais antiga.")]
+    cursor: Annotated[str | None, doc("Cursor da página seguinte. Nulo na última.")]
 
 
 _LINE = ConsumptionLine(
@@ -202,10 +206,10 @@ class AccountRoutes:
         f"{PREFIX}saldo",
         "saldo",
         id="saldo",
-        summary="Saldo da conta",
+        summary="Consultar saldo",
         text=(
-            "O que a conta ainda pode gastar, agora. Reservas são de consultas em andamento: o que"
-            " sobra delas volta quando terminam."
+            "Quanto a conta ainda pode gastar agora. Reservas são de consultas em andamento: o"
+            " restante é liberado quando elas terminam."
         ),
         gives=[
             _given(
@@ -245,7 +249,7 @@ class AccountRoutes:
         f"{PREFIX}consumo",
         "consumo",
         id="consumo",
-        summary="Consumo da conta em um período",
+        summary="Consultar consumo",
         text=(
             "O que foi cobrado, por dia, operação, chave, origem e cliente (`X-Cliente`). Sem `de`"
             f" nem `ate`, os últimos {DAYS_DEFAULT} dias; no máximo {DAYS_MAX} dias de uma vez."
@@ -263,15 +267,15 @@ class AccountRoutes:
             ),
             Parameter(
                 "formato",
-                "JSON, ou CSV com ponto e vírgula para planilhas. Sem ele decide o cabeçalho"
-                " Accept (`text/csv`); o padrão é JSON.",
+                "JSON ou CSV com ponto e vírgula, para planilhas. Sem este parâmetro, vale o"
+                " cabeçalho Accept (`text/csv`). O padrão é JSON.",
                 {**TEXT, "enum": [*_FORMS.values(), ""]},
             ),
             Parameter("cliente", "Só as linhas deste `X-Cliente`.", TEXT),
             Parameter(
                 "agrupar",
-                "`referencia`: uma linha também por `X-Referencia`; no máximo"
-                f" {LINES_MAX} linhas. Sem ele as referências não separam linhas.",
+                f"`referencia`: uma linha também por `X-Referencia`; no máximo {LINES_MAX}"
+                " linhas. Sem este parâmetro, as referências não são separadas.",
                 {**TEXT, "enum": ["referencia", ""]},
             ),
         ),
@@ -304,7 +308,7 @@ class AccountRoutes:
             rows = await asyncio.to_thread(self.desk.consumption, *of_period)
         if rows is None:
             raise InvalidParameter(
-                f"São mais de {LINES_MAX} linhas por referência: peça um período mais curto."
+                f"São mais de {LINES_MAX} linhas por referência. Use um período mais curto."
             )
         rows = ChargeFilter(client=parameters.text("cliente") or None).of(rows)
         names = self._names(request.account_id)
@@ -326,17 +330,17 @@ class AccountRoutes:
         f"{PREFIX}operacoes",
         "operacoes",
         id="operacoes_de",
-        summary="Operações de uma Idempotency-Key ou de uma referência",
+        summary="Buscar operações por Idempotency-Key ou referência",
         text=(
-            "Acha requisições sem o `request_id`: pela `Idempotency-Key` ou pelo `X-Referencia` com"
-            f" que foram feitas, as mais novas primeiro, por {OPERATION_DAYS} dias. Cada uma como"
-            " em `/conta/v1/operacoes/{request_id}`: o que não reservou nem custou nada não é"
-            " operação."
+            "Encontra requisições sem o `request_id`, pela `Idempotency-Key` ou pelo"
+            f" `X-Referencia`, da mais recente à mais antiga, por {OPERATION_DAYS} dias. Cada uma"
+            " vem como em `/conta/v1/operacoes/{request_id}`. Requisições que não reservaram nem"
+            " cobraram créditos não são operações."
         ),
         parameters=(
             Parameter(
                 "idempotency_key",
-                "A `Idempotency-Key` da requisição: acha uma ou nenhuma.",
+                "A `Idempotency-Key` da requisição. Encontra no máximo uma.",
                 {**TEXT, "minLength": 1},
             ),
             Parameter("referencia", "O `X-Referencia` das requisições.", {**TEXT, "minLength": 1}),
@@ -386,11 +390,11 @@ class AccountRoutes:
         f"{PREFIX}operacoes/{{request_id}}",
         "operacoes",
         id="operacoes",
-        summary="Uma operação: se foi cobrada",
+        summary="Consultar a cobrança de uma operação",
         text=(
-            "Responde “esta consulta foi cobrada?”: o estado, os créditos e a regra que fez o"
-            f" preço. Só da própria conta, por {OPERATION_DAYS} dias. Recusas e reenvios por"
-            " `Idempotency-Key` não são operações."
+            "Informa se a consulta foi cobrada: o estado, os créditos e a regra do preço. Só da"
+            f" própria conta, por {OPERATION_DAYS} dias. Recusas e reenvios por `Idempotency-Key`"
+            " não são operações."
         ),
         parameters=(
             Parameter(
@@ -401,7 +405,7 @@ class AccountRoutes:
                 required=True,
             ),
         ),
-        gives=[_given(_OPERATION, "RespostaOperacao", "O que foi feito de uma requisição.")],
+        gives=[_given(_OPERATION, "RespostaOperacao", "Uma requisição e o resultado dela.")],
         problems=(OperationNotFound,),
     )
     async def operation(self, request: Request) -> Answer:

@@ -60,21 +60,23 @@ _COLUMN = "coluna_"  # precedes a role in the parameter that names its column
 _FREE = (b"x-creditos-cobrados", b"0")
 
 
-@described("ConfirmacaoDeLote", "O que se confirma, e até quantos créditos.")
+@described("ConfirmacaoDeLote", "A cotação confirmada e o limite de gasto.")
 class ConfirmBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The quote that is confirmed, and the ceiling."""
 
     digest: Annotated[str, doc("O `digest` da cotação.")]
     teto_creditos: Annotated[
-        int, doc("O máximo que o lote pode gastar: nem um crédito a mais.", minimum=0)
+        int, doc("O limite de gasto do lote, que nunca é ultrapassado.", minimum=0)
     ]
 
 
-@described("RetomadaDeLote", "Um teto maior, se for o caso.")
+@described("RetomadaDeLote", "Um limite de gasto maior, se for o caso.")
 class ResumeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A higher ceiling, if it changes."""
 
-    teto_creditos: Annotated[int | None, doc("O novo teto; não pode ser menor.", minimum=0)] = None
+    teto_creditos: Annotated[
+        int | None, doc("O novo limite de gasto. Não pode ser menor que o atual.", minimum=0)
+    ] = None
 
 
 class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,10 +87,10 @@ class EmptyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RepeatBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rows to repeat: those that failed; no others can be."""
 
-    somente: Annotated[str, doc("Só as falhas se repetem.", enum=["falhas"])] = "falhas"
+    somente: Annotated[str, doc("Só as falhas podem ser repetidas.", enum=["falhas"])] = "falhas"
 
 
-_Cursor: TypeAlias = Annotated[str | None, doc("Para a página seguinte; nulo: a última.")]
+_Cursor: TypeAlias = Annotated[str | None, doc("Cursor da página seguinte. Nulo na última.")]
 
 
 @described("RespostaLotes", "Uma página de lotes.")
@@ -141,18 +143,18 @@ _NEW = Json(NewBatchAnswer(_NUMBER, "fornecedores", _EXAMPLE.operacao, "recebido
 _ID = Parameter("id", "O `id` do lote.", UUID_SCHEMA, place="path", required=True)
 _COLUMNS = {
     "documento": "A coluna do documento, de qualquer tipo: nome ou letra.",
-    "cnpj": "A coluna do CNPJ: nome ou letra; vazio, nenhuma.",
-    "cpf": "A coluna do CPF: nome ou letra; vazio, nenhuma.",
-    "data_nascimento": "A coluna do nascimento: nome ou letra; vazio, nenhuma.",
-    "uf": "A coluna da UF: nome ou letra; vazio, nenhuma.",
-    "ref": "A coluna da sua referência: nome ou letra; vazio, nenhuma.",
-    "cliente": "A coluna do cliente: nome ou letra; vazio, nenhuma.",
+    "cnpj": "A coluna do CNPJ: nome ou letra. Vazio: nenhuma.",
+    "cpf": "A coluna do CPF: nome ou letra. Vazio: nenhuma.",
+    "data_nascimento": "A coluna da data de nascimento: nome ou letra. Vazio: nenhuma.",
+    "uf": "A coluna da UF: nome ou letra. Vazio: nenhuma.",
+    "ref": "A coluna da sua referência: nome ou letra. Vazio: nenhuma.",
+    "cliente": "A coluna do cliente: nome ou letra. Vazio: nenhuma.",
 }
 _ABOUT_BATCH = (
-    "Estados: `recebido`, `validando`, `cotado` ou `recusado`; confirmado, `executando`, `pausado`"
-    " (com o motivo) e `concluido`; ou `encerrando` e `encerrado`; `expirado`, se a cotação não foi"
-    " confirmada em 24 horas. O teto e o saldo nunca são ultrapassados, nem por um crédito; cada"
-    " linha é cobrada no máximo uma vez, e só se foi respondida."
+    "Estados: `recebido`, `validando`, `cotado` ou `recusado`; confirmado, `executando`,"
+    " `pausado` (com o motivo) e `concluido`; ou `encerrando` e `encerrado`; `expirado`, se a"
+    " cotação não foi confirmada em 24 horas. O limite de gasto e o saldo nunca são"
+    " ultrapassados. Cada linha é cobrada no máximo uma vez, e só se for respondida."
 )
 _LIST_PROBLEMS = (errors.InvalidParameter, errors.RepeatedParameter)
 _BATCH_PROBLEMS = (errors.BatchNotFound, errors.OperationNotAllowed, errors.StorageFailed)
@@ -185,7 +187,7 @@ def _file_route(name: str, media_type: str) -> Route:
         id=name.replace(".", "_"),
         summary=f"O arquivo {name}",
         text=(
-            "A qualquer momento, como está agora: as colunas do arquivo, na ordem dele, e depois as"
+            "O resultado até o momento: as colunas do arquivo, na ordem original, seguidas das"
             " nossas, que começam com `balcao_`."
         ),
         gives=[File(media_type)],
@@ -213,7 +215,7 @@ class BatchRoutes:
         ADDRESS,
         "lotes",
         id="lotes",
-        summary="Os lotes da conta",
+        summary="Listar lotes",
         parameters=PAGE_PARAMETERS,
         gives=[Json(BatchesAnswer([_EXAMPLE], None), envelope=True)],
         problems=(*_LIST_PROBLEMS, errors.StorageFailed),
@@ -239,20 +241,20 @@ class BatchRoutes:
         body=FILE_BODY,
         in_pieces=True,
         id="criar_lote",
-        summary="Um lote novo",
+        summary="Criar lote",
         text=(
             "Recebe um arquivo com uma linha por consulta. Os demais parâmetros da operação valem"
-            " para todas as linhas; colunas do arquivo prevalecem, mas um valor que a operação não"
-            " aceita é recusado aqui. As colunas são reconhecidas, e `colunas` diz como; `coluna_`"
-            " e um papel (um destes, ou um parâmetro da operação) diz qual é, pelo nome no"
-            " cabeçalho ou pela letra da planilha. O arquivo é lido e cotado em seguida: acompanhe"
-            " `estado` até `cotado` ou `recusado`. Nada é consultado nem cobrado antes da"
-            " confirmação. A mesma `Idempotency-Key` com o mesmo arquivo dá o mesmo lote, com a"
-            " primeira resposta."
+            " para todas as linhas; as colunas do arquivo prevalecem, mas um valor que a operação"
+            " não aceita é recusado aqui. As colunas são reconhecidas automaticamente, e"
+            " `colunas` mostra como. Para indicar uma coluna, use `coluna_` e o papel (um destes"
+            " ou um parâmetro da operação), com o nome do cabeçalho ou a letra da planilha. O"
+            " arquivo é lido e cotado em seguida: acompanhe `estado` até `cotado` ou `recusado`."
+            " Nada é consultado nem cobrado antes da confirmação. A mesma `Idempotency-Key` com o"
+            " mesmo arquivo devolve o mesmo lote, com a primeira resposta."
         ),
         parameters=(
             Parameter(
-                "operacao", "O que perguntar: o caminho de uma consulta.", TEXT, required=True
+                "operacao", "A operação do lote: o caminho de uma consulta.", TEXT, required=True
             ),
             Parameter("nome", "Um nome para o lote.", TEXT),
             *(Parameter(f"{_COLUMN}{role}", text, TEXT) for role, text in _COLUMNS.items()),
@@ -313,7 +315,7 @@ class BatchRoutes:
         )
         return _created(batch, request)
 
-    @_BatchRoute(_BATCH, id="lote", summary="Um lote", problems=_BATCH_PROBLEMS)
+    @_BatchRoute(_BATCH, id="lote", summary="Consultar lote", problems=_BATCH_PROBLEMS)
     async def show(self, request: Request) -> Answer:
         caller, number = await self._enter(request)
         return await self._answer(await self._batch(caller, number))
@@ -322,11 +324,11 @@ class BatchRoutes:
         _BATCH,
         method="DELETE",
         id="apagar_lote",
-        summary="Um lote apagado",
+        summary="Apagar lote",
         text=(
-            "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. O"
-            " que ele custou continua no extrato. Só pela chave que enviou o arquivo, ou por uma"
-            " que administra."
+            "Apaga o arquivo e os resultados de um lote terminado, ou cotado e não confirmado. As"
+            " cobranças continuam no extrato. Só com a chave que enviou o arquivo ou com uma"
+            " chave de administração."
         ),
         problems=(*_BATCH_PROBLEMS, errors.AdminKeyRequired, errors.BatchStateRefused),
     )
@@ -339,7 +341,7 @@ class BatchRoutes:
     @_CommandRoute(
         f"{_BATCH}/confirmar",
         id="confirmar_lote",
-        summary="Um lote confirmado",
+        summary="Confirmar lote",
         takes=RequestBody([Json(ConfirmBody("5f0c9a", 54))]),
         problems=(*_COMMAND_PROBLEMS, errors.QuoteChanged, errors.AdminKeyRequired),
     )
@@ -372,7 +374,7 @@ class BatchRoutes:
     @_CommandRoute(
         f"{_BATCH}/pausar",
         id="pausar_lote",
-        summary="Um lote pausado",
+        summary="Pausar lote",
         problems=_COMMAND_PROBLEMS,
     )
     async def pause(self, request: Request) -> Answer:
@@ -386,7 +388,7 @@ class BatchRoutes:
     @_CommandRoute(
         f"{_BATCH}/retomar",
         id="retomar_lote",
-        summary="Um lote retomado",
+        summary="Retomar lote",
         takes=RequestBody([Json(ResumeBody(80))], required=False),
         problems=(*_COMMAND_PROBLEMS, errors.AdminKeyRequired),
     )
@@ -404,7 +406,7 @@ class BatchRoutes:
     @_CommandRoute(
         f"{_BATCH}/encerrar",
         id="encerrar_lote",
-        summary="Um lote encerrado",
+        summary="Encerrar lote",
         problems=_COMMAND_PROBLEMS,
     )
     async def stop(self, request: Request) -> Answer:
@@ -418,7 +420,7 @@ class BatchRoutes:
     @_CommandRoute(
         f"{_BATCH}/repetir",
         id="repetir_lote",
-        summary="Um lote novo, das falhas de outro",
+        summary="Refazer as linhas que falharam",
         parameters=(_ID, REQUIRED_CREATION_KEY),
         takes=RequestBody([Json(RepeatBody())], required=False),
         gives=[_NEW],
@@ -439,7 +441,7 @@ class BatchRoutes:
     @_BatchRoute(
         f"{_BATCH}/linhas",
         id="linhas_do_lote",
-        summary="As linhas de um lote",
+        summary="Listar linhas de um lote",
         parameters=(
             _ID,
             Parameter("estado", "Só as linhas deste estado.", {**TEXT, "enum": [*ROW_STATES]}),

@@ -44,31 +44,31 @@ from balcao.storage.desk.budgets import BudgetNow
 _ADDRESS = f"{PREFIX}orcamentos"
 
 
-_NAME = doc("Para reconhecê-lo.", minLength=1, maxLength=NAME_CHARACTERS_MAX)
-_CREDITS_MAX = doc("Teto em créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX)
-_CALLS_MAX = doc(
-    "Teto em consultas que custam créditos; nulo: nenhum.", minimum=0, maximum=CEILING_MAX
-)
-_OPERATIONS = doc("As operações que contam, como no endereço; nulo: todas.")
+_NAME = doc("Nome do orçamento.", minLength=1, maxLength=NAME_CHARACTERS_MAX)
+_CREDITS_MAX = doc("Limite em créditos. Nulo: sem limite.", minimum=0, maximum=CEILING_MAX)
+_CALLS_MAX = doc("Limite em consultas cobradas. Nulo: sem limite.", minimum=0, maximum=CEILING_MAX)
+_OPERATIONS = doc("As operações incluídas, como no endereço. Nulo: todas.")
 _WARN_PERCENT = doc(
-    f"Em que parte do teto há um aviso; padrão: {WARN_PERCENT}.", minimum=1, maximum=100
+    f"Percentual do limite em que há um aviso. Padrão: {WARN_PERCENT}.", minimum=1, maximum=100
 )
 
 
-@described("DonoDeOrcamento", "De quem é um orçamento.")
+@described("DonoDeOrcamento", "O dono de um orçamento.")
 class BudgetOwner(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The owner of a budget: a key by its number, a client by its mark."""
 
-    tipo: Annotated[OwnerKind, doc("O que tem o orçamento; criam-se os de `chave` e de `cliente`.")]
+    tipo: Annotated[
+        OwnerKind, doc("O dono do orçamento. Só é possível criar os de `chave` e de `cliente`.")
+    ]
     id: Annotated[
         str | int | None, doc("O número da chave, do lote ou da carteira.", type="string")
     ] = None
     valor: Annotated[str | None, doc("O cliente, como em `X-Cliente`.", type="string")] = None
 
 
-_Owner: TypeAlias = Annotated[BudgetOwner, doc("De quem é.")]
+_Owner: TypeAlias = Annotated[BudgetOwner, doc("O dono do orçamento.")]
 _Period: TypeAlias = Annotated[
-    PeriodKind, doc("Quando recomeça, em Brasília: nunca, todo dia ou todo mês.")
+    PeriodKind, doc("Período, no horário de Brasília: único, por dia ou por mês.")
 ]
 
 
@@ -87,7 +87,7 @@ class NewBudgetBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     aviso_percentual: Annotated[int, _WARN_PERCENT] = WARN_PERCENT
 
 
-@described("MudancaDeOrcamento", "O que muda em um orçamento.")
+@described("MudancaDeOrcamento", "As alterações de um orçamento.")
 class ChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body that changes a budget. Members that are left out stay as they are."""
 
@@ -98,7 +98,7 @@ class ChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     aviso_percentual: Annotated[int | msgspec.UnsetType, _WARN_PERCENT] = msgspec.UNSET
 
 
-@described("Orcamento", "Um teto, e o que dele foi usado.")
+@described("Orcamento", "Um orçamento e o que já foi usado.")
 class BudgetAnswer(msgspec.Struct, frozen=True):
     """A budget and its use in the current period."""
 
@@ -110,10 +110,12 @@ class BudgetAnswer(msgspec.Struct, frozen=True):
     teto_consultas: Annotated[int | None, _CALLS_MAX]
     operacoes: Annotated[Sequence[str] | None, _OPERATIONS]
     aviso_percentual: Annotated[int, _WARN_PERCENT]
-    usado_creditos: Annotated[int, doc("Gastos no período.", **COUNT)]
-    reservado_creditos: Annotated[int, doc("Reservados por consultas em andamento.", **COUNT)]
-    usadas_consultas: Annotated[int, doc("Cobradas no período, e em andamento.", **COUNT)]
-    volta_em: Annotated[str | None, doc("Quando o período recomeça; nulo: nunca.", **WHEN)]
+    usado_creditos: Annotated[int, doc("Créditos gastos no período.", **COUNT)]
+    reservado_creditos: Annotated[
+        int, doc("Créditos reservados por consultas em andamento.", **COUNT)
+    ]
+    usadas_consultas: Annotated[int, doc("Consultas cobradas no período e em andamento.", **COUNT)]
+    volta_em: Annotated[str | None, doc("Quando começa o próximo período. Nulo: nunca.", **WHEN)]
     criado_em: Annotated[str, doc("Quando foi criado.", **WHEN)]
 
 
@@ -122,9 +124,9 @@ class BudgetsAnswer(msgspec.Struct, frozen=True):
     """A page of budgets."""
 
     itens: Annotated[
-        Sequence[BudgetAnswer], doc("Os orçamentos em vigor, os mais antigos primeiro.")
+        Sequence[BudgetAnswer], doc("Os orçamentos em vigor, do mais antigo ao mais recente.")
     ]
-    cursor: Annotated[str | None, doc("Para a página seguinte; nulo: é a última.")]
+    cursor: Annotated[str | None, doc("Cursor da página seguinte. Nulo na última.")]
 
 
 _EXAMPLE = BudgetAnswer(
@@ -145,8 +147,8 @@ _EXAMPLE = BudgetAnswer(
 _ONE = Json(_EXAMPLE, "RespostaOrcamento", "Um orçamento.", envelope=True)
 _ID = Parameter("id", "O `id` do orçamento.", UUID_SCHEMA, place="path", required=True)
 _SEEN = (
-    "Uma chave que administra vê os da conta inteira; outra, só os dela. Com o que foi usado no"
-    " período corrente."
+    "Uma chave de administração vê os orçamentos da conta inteira. As demais só veem os próprios."
+    " Inclui o que foi usado no período atual."
 )
 _WRITING = (
     errors.AdminKeyRequired,
@@ -171,7 +173,7 @@ class BudgetRoutes:
         _ADDRESS,
         "orcamentos",
         id="orcamentos",
-        summary="Os orçamentos em vigor",
+        summary="Listar orçamentos",
         text=_SEEN,
         parameters=PAGE_PARAMETERS,
         gives=[Json(BudgetsAnswer([_EXAMPLE], None), envelope=True)],
@@ -199,11 +201,11 @@ class BudgetRoutes:
         method="POST",
         body=JSON_BODY,
         id="criar_orcamento",
-        summary="Um orçamento novo",
+        summary="Criar orçamento",
         text=(
-            "De uma chave (`de.id`) ou de um cliente marcado por `X-Cliente` (`de.valor`). O que"
-            " passaria do teto é recusado com 402, sem consulta nem cobrança, já na próxima"
-            " consulta. Pede uma chave que administra."
+            "Cria um orçamento para uma chave (`de.id`) ou um cliente de `X-Cliente`"
+            " (`de.valor`). A partir da próxima consulta, o que passaria do limite é recusado com"
+            " 402, sem consulta nem cobrança. Precisa de uma chave de administração."
         ),
         parameters=(CREATION_KEY,),
         takes=RequestBody(
@@ -243,7 +245,7 @@ class BudgetRoutes:
         f"{_ADDRESS}/{{id}}",
         "orcamento",
         id="orcamento",
-        summary="Um orçamento",
+        summary="Consultar orçamento",
         text=_SEEN,
         parameters=(_ID,),
         gives=[_ONE],
@@ -258,10 +260,11 @@ class BudgetRoutes:
         method="PATCH",
         body=JSON_BODY,
         id="mudar_orcamento",
-        summary="Um orçamento mudado",
+        summary="Alterar orçamento",
         text=(
-            "O que não vem fica como está; o que já foi usado também. Um teto abaixo do uso vale:"
-            " nada mais passa até o período recomeçar. Pede uma chave que administra."
+            "Campos não enviados não mudam, nem o que já foi usado. O limite pode ficar abaixo do"
+            " uso: nesse caso, novas consultas são recusadas até o próximo período. Precisa de"
+            " uma chave de administração."
         ),
         parameters=(_ID,),
         takes=RequestBody([Json(ChangeBody(teto_creditos=800))]),
@@ -286,10 +289,10 @@ class BudgetRoutes:
         "orcamento",
         method="DELETE",
         id="remover_orcamento",
-        summary="Um orçamento removido",
+        summary="Remover orçamento",
         text=(
-            "Para sempre; a resposta diz como ele estava. Pede uma chave que administra. O de um"
-            " lote ou de uma carteira termina com ele."
+            "Remove para sempre. A resposta mostra o último estado. Precisa de uma chave de"
+            " administração. O orçamento de um lote ou de uma carteira termina com ele."
         ),
         parameters=(_ID,),
         gives=[_ONE],

@@ -43,13 +43,13 @@ def compat_routes(company: Operation, read: ReadDetail) -> Iterable[Route]:
             compat=CompatRoute(api, read),
             id=f"compat_{api.name}",
             tag=TAG_FACES,
-            summary=f"Dados cadastrais, na forma de {title}",
+            summary=f"Dados cadastrais no formato de {title}",
             text=(
-                f"A consulta de dados cadastrais na forma de {title}: mesmas chaves e tipos, com"
-                " letras no CNPJ. Custa o mesmo, e aparece no extrato como `cnpj-receita-federal`."
-                " Erros vêm na forma do original, com o nosso código no cabeçalho `X-Codigo-Erro`."
-                " Programas que não enviam cabeçalhos usam uma chave de face no endereço:"
-                f" `/compat/k/CHAVE/{api.name}/…`."
+                f"A consulta de dados cadastrais no formato de {title}: mesmos campos e tipos,"
+                " com letras no CNPJ. O preço é o mesmo, e a consulta aparece no extrato como"
+                " `cnpj-receita-federal`. Erros vêm no formato original, com o nosso código no"
+                " cabeçalho `X-Codigo-Erro`. Programas que não enviam cabeçalhos usam uma chave"
+                f" de API compatível no endereço: `/compat/k/CHAVE/{api.name}/…`."
             ),
             parameters=(document, *others),
             problems=[kind for kind in company.problems if kind not in _NOT_HERE],

@@ -26,8 +26,8 @@ T = TypeVar("T")
 CREATION_KEY, REQUIRED_CREATION_KEY = (
     Parameter(
         "Idempotency-Key",
-        "Cria uma vez só, durante HORAS: a mesma chave com o mesmo corpo recebe de novo"
-        " a primeira resposta; com outro corpo, 400.",
+        "Evita criar duas vezes, durante HORAS. A mesma chave com o mesmo corpo devolve a"
+        " primeira resposta. Com outro corpo, 400.",
         IDEMPOTENCY_KEY_SCHEMA,
         place="header",
         required=required,

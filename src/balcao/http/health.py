@@ -56,7 +56,7 @@ class ReadyAnswer(msgspec.Struct, frozen=True):
     )
     clock: Annotated[
         str,
-        doc("`certo`, ou o que há com ele; a hora em que se confia não muda com um salto."),
+        doc("`certo` ou o problema do relógio. Um salto não muda a hora usada pelo serviço."),
     ] = msgspec.field(name="relógio")
     dados_abertos: Annotated[
         Mapping[str, Annotated[str | None, msgspec.Meta(extra_json_schema={"format": "date"})]],
@@ -122,7 +122,7 @@ class Probes:
         "/livez",
         id="livez",
         summary="O processo responde",
-        text="Para quem reinicia o processo; nada diz daquilo de que ele depende.",
+        text="Para supervisores que reiniciam o processo. Não verifica dependências.",
         gives=[Json(AliveAnswer("ok"))],
     )
     async def alive(self, request: Request) -> tuple[int, Headers, bytes]:
@@ -134,10 +134,7 @@ class Probes:
         "/readyz",
         id="readyz",
         summary="O serviço pode receber requisições",
-        text=(
-            "Para quem distribui requisições: o banco de dados precisa aceitar gravações, senão"
-            " 503."
-        ),
+        text=("Para balanceadores. Responde 503 se o banco de dados não aceita gravações."),
         gives=[Json(ReadyAnswer("ok", True, CLOCK_RIGHT, {"live": "2026-07-12", "test": None}))],
         problems=(StorageFailed,),
     )
@@ -162,7 +159,8 @@ class Probes:
         "/metrics",
         id="metrics",
         summary="Medidas no formato de texto do Prometheus",
-        text="Para o Prometheus e programas que o leem, da própria máquina ou de uma rede privada.",
+        text="Para o Prometheus e programas compatíveis, da própria máquina ou de uma rede"
+        " privada.",
         gives=[Text("text/plain")],
         problems=(RouteNotFound,),
     )

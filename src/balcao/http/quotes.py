@@ -57,25 +57,25 @@ _HEADERS = [
 _encode = msgspec.json.Encoder().encode
 
 
-@described("TetoCotado", "Um teto do qual a consulta faria parte.")
+@described("TetoCotado", "Um limite que se aplica à consulta.")
 class QuotedCeiling(msgspec.Struct, frozen=True):
     """A ceiling that the lookup would count against, in credits."""
 
     de: Annotated[
         str,
         doc(
-            "De quem é: `conta`, o teto mensal do pós-pago; `chave`, `cliente`, `lote` ou"
-            " `carteira`, um orçamento."
+            "O dono do limite: `conta`, o limite mensal do pós-pago; `chave`, `cliente`, `lote`"
+            " ou `carteira`, um orçamento."
         ),
     ]
     teto: Annotated[int, doc("O teto.")]
-    usado: Annotated[int, doc("Gastos no período.")]
-    reservado: Annotated[int, doc("Reservados por consultas em andamento.")]
-    resta: Annotated[int, doc("O que ainda cabe.")]
-    volta_em: Annotated[str | None, doc("Quando o período recomeça.", format="date-time")]
+    usado: Annotated[int, doc("Créditos gastos no período.")]
+    reservado: Annotated[int, doc("Créditos reservados por consultas em andamento.")]
+    resta: Annotated[int, doc("O valor restante.")]
+    volta_em: Annotated[str | None, doc("Quando começa o próximo período.", format="date-time")]
 
 
-@described("RespostaCotacao", "O que a consulta custaria agora.")
+@described("RespostaCotacao", "O preço atual da consulta.")
 class QuoteAnswer(msgspec.Struct, frozen=True):
     """The body of a quote."""
 
@@ -83,34 +83,40 @@ class QuoteAnswer(msgspec.Struct, frozen=True):
     success: AlwaysTrue
     error: AlwaysFalse
     operacao: Annotated[str, doc("Operação, como no endereço.")]
-    creditos_min: Annotated[int, doc("O mínimo que custaria.", minimum=0)]
-    creditos_max: Annotated[int, doc("O máximo que custaria.", minimum=0)]
-    exato: Annotated[bool, doc("`true`: o mínimo e o máximo são um só.")]
+    creditos_min: Annotated[int, doc("Preço mínimo.", minimum=0)]
+    creditos_max: Annotated[int, doc("Preço máximo.", minimum=0)]
+    exato: Annotated[bool, doc("`true`: o mínimo e o máximo são iguais.")]
     caminho: Annotated[
         Literal["proprio", "cache", "fonte", "misto"],
-        doc("De onde viria a resposta: da cópia própria, do cache, da fonte ou de mais de um."),
+        doc(
+            "Origem prevista da resposta: cópia própria, resultado guardado, fonte ou mais de uma."
+        ),
     ]
     regra: Annotated[
         str | None,
-        doc("A regra da tabela de preços, quando a resposta está à mão; senão nulo."),
+        doc("A regra da tabela de preços, se há um resultado guardado. Nulo nos demais casos."),
     ]
     idade_dias: Annotated[
-        int | None, doc("Idade da resposta que está à mão, em dias inteiros; senão nulo.")
+        int | None, doc("Idade do resultado guardado, em dias inteiros. Nulo se não há.")
     ]
     valida_ate: Annotated[
-        str | None, doc("Último dia da certidão que está à mão; senão nulo.", format="date")
+        str | None,
+        doc("Último dia de validade da certidão guardada. Nulo se não há.", format="date"),
     ]
     fontes: Annotated[
-        Sequence[QuotedSource], doc("Quem pode ser consultado sobre isto, nesta ordem.")
+        Sequence[QuotedSource], doc("As fontes que podem ser consultadas, nesta ordem.")
     ]
     saldo_apos_maximo: Annotated[
         int | None,
-        doc("O disponível menos o máximo; negativo, se falta; nulo, se nada limita a conta."),
+        doc(
+            "Créditos disponíveis menos o preço máximo. Negativo se faltam créditos. Nulo se a"
+            " conta não tem limite."
+        ),
     ]
-    tetos: Annotated[Sequence[QuotedCeiling], doc("Os tetos dos quais ela faria parte.")]
+    tetos: Annotated[Sequence[QuotedCeiling], doc("Os limites que se aplicam à consulta.")]
     recusa: Annotated[
         str | None,
-        doc("O código que a consulta receberia agora em vez de um resultado; senão nulo."),
+        doc("O código de erro que a consulta receberia agora. Nulo se não houver erro previsto."),
     ]
     cotado_em: Annotated[str, doc("Quando isto valia.", format="date-time")]
 
@@ -177,14 +183,14 @@ def quotes_of(
             tag=TAG_QUOTES,
             summary=f"Quanto custaria: {operation.title}",
             text=(
-                "O que a mesma consulta custaria agora, com os mesmos parâmetros: nada é consultado"
-                " nem cobrado. Enquanto nada muda, a cobrança fica entre o mínimo e o máximo, e é"
-                " igual a eles quando `exato`. De uma pessoa sobre a qual esta conta ainda não teve"
-                " resposta, diz só o intervalo."
+                "O preço atual da mesma consulta, com os mesmos parâmetros. Nada é consultado nem"
+                " cobrado. Enquanto nada mudar, a cobrança fica entre o mínimo e o máximo, que"
+                " são iguais quando `exato`. Para uma pessoa ainda não consultada por esta conta,"
+                " traz só o intervalo."
             ),
             parameters=operation.parameters,
             gives=[Json(msgspec.structs.replace(_EXAMPLE, operacao=operation.path))],
-            outcome="O que a consulta custaria agora.",
+            outcome="O preço atual da consulta.",
             problems=[kind for kind in operation.problems if issubclass(kind, _REFUSED)],
         )
         for operation in operations

@@ -36,7 +36,7 @@ def _file_headers(caching: str, disposition: str) -> Mapping[str, Header]:
     return {
         "Content-Disposition": Header(disposition, TEXT),
         "X-Content-Type-Options": Header(
-            "O tipo não deve ser adivinhado.", {**TEXT, "const": "nosniff"}
+            "O navegador não deve deduzir o tipo.", {**TEXT, "const": "nosniff"}
         ),
         "Cache-Control": Header("Quem pode guardar o arquivo.", {**TEXT, "const": caching}),
     }
@@ -64,14 +64,13 @@ class ReceiptRoutes:
         tag=TAG_RECEIPTS,
         summary="Comprovante de uma certidão federal",
         text=(
-            "PDF ou HTML. Pede uma chave da conta que fez a consulta; com a de outra conta a"
-            " resposta é 404, como se não existisse. HTML vem como arquivo anexo, sem nada que rode"
-            " em um navegador."
+            "PDF ou HTML. Precisa de uma chave da conta que fez a consulta. Com a de outra conta,"
+            " a resposta é 404. O HTML vem como arquivo anexo, sem conteúdo executável."
         ),
         parameters=(_NUMBER,),
         gives=[File("application/pdf"), File("text/html")],
         outcome="O documento, como a fonte o emitiu.",
-        headers=_file_headers(_PRIVATE, "Nome do arquivo; HTML vem como anexo (`attachment`)."),
+        headers=_file_headers(_PRIVATE, "Nome do arquivo. O HTML vem como anexo (`attachment`)."),
         tells_cost=False,
         problems=(OperationNotAllowed, ReceiptNotFound, StorageFailed),
     )
@@ -92,8 +91,8 @@ class ReceiptRoutes:
         tag=TAG_RECEIPTS,
         summary="Comprovante de uma certidão estadual",
         text=(
-            "PDF, público: não pede chave e é o mesmo para todos que consultam o CNPJ na UF. Quem"
-            " não conhece o endereço não o adivinha."
+            "PDF público: não precisa de chave e é o mesmo para todos que consultam o CNPJ na UF."
+            " O endereço não pode ser adivinhado."
         ),
         parameters=(_NUMBER,),
         gives=[File("application/pdf")],

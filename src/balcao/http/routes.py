@@ -187,9 +187,8 @@ def routes_of(pages: object) -> Sequence[Route]:
 
 IDEMPOTENCY_KEY = Parameter(
     "Idempotency-Key",
-    "Repete a mesma consulta sem executá-la nem cobrá-la de novo, durante HORAS. O"
-    " valor exato é a chave, própria de cada conta; use-a só com a mesma operação e os mesmos"
-    " parâmetros.",
+    "Permite repetir a mesma consulta sem nova execução nem cobrança, durante HORAS. O valor é"
+    " próprio de cada conta. Use a mesma chave só com a mesma operação e os mesmos parâmetros.",
     texts.IDEMPOTENCY_KEY_SCHEMA,
     place="header",
 )

@@ -60,8 +60,8 @@ _PLACES, _PLACES_PER_ACCOUNT = 32, 8
 _PeopleIncluded: TypeAlias = Annotated[
     bool,
     doc(
-        "`false`: sem empresários individuais, MEI nem outras pessoas físicas, que só"
-        " `pessoas=true` inclui."
+        "`false`: sem empresários individuais, MEI e outras pessoas físicas, incluídos só com"
+        " `pessoas=true`."
     ),
 ]
 
@@ -92,12 +92,15 @@ class CompaniesAnswer(msgspec.Struct, frozen=True):
     error: AlwaysFalse
     itens: Annotated[
         Sequence[CompanyFound],
-        doc("Em ordem de CNPJ; com `q` sozinho, os mais relevantes primeiro."),
+        doc("Em ordem de CNPJ. Só com `q`, por relevância."),
     ]
     parcial: Annotated[
-        bool, doc("`true`: a página levaria tempo demais e veio curta; siga com `cursor`.")
+        bool,
+        doc(
+            "`true`: página parcial, porque a completa levaria tempo demais. Continue com `cursor`."
+        ),
     ]
-    cursor: Annotated[str | None, doc("Para a página seguinte; nulo na última.")]
+    cursor: Annotated[str | None, doc("Cursor da página seguinte. Nulo na última.")]
     competencia: Annotated[str, doc("Mês dos dados, `AAAA-MM`.")]
     data_base: Annotated[str, doc("Dia dos dados.", format="date")]
     inclui_pessoas: _PeopleIncluded
@@ -110,20 +113,22 @@ class CountAnswer(msgspec.Struct, frozen=True):
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    total: Annotated[int, doc("Quantos são; se não `exato`, ao menos estes.", minimum=0)]
-    exato: Annotated[bool, doc("`false`: são mais do que se conta, ou mais do que se pôde ver.")]
+    total: Annotated[int, doc("O total. Se não `exato`, o mínimo.", minimum=0)]
+    exato: Annotated[
+        bool, doc("`false`: o total passa do máximo contado ou do que foi possível verificar.")
+    ]
     inclui_pessoas: _PeopleIncluded
 
 
-@described("RespostaBuscaSocios", "Sócios com um nome ou documento, e as suas empresas.")
+@described("RespostaBuscaSocios", "Sócios com um nome ou documento e as empresas deles.")
 class PartnersAnswer(msgspec.Struct, frozen=True):
     """The partners found."""
 
     request_id: RequestId
     success: AlwaysTrue
     error: AlwaysFalse
-    itens: Annotated[Sequence[PartnerFound], doc("No máximo 100, em ordem de CNPJ.")]
-    parcial: Annotated[bool, doc("`true`: há, ou pode haver, mais do que isto.")]
+    itens: Annotated[Sequence[PartnerFound], doc("Até 100, em ordem de CNPJ.")]
+    parcial: Annotated[bool, doc("`true`: há ou pode haver mais resultados.")]
     competencia: Annotated[str, doc("Mês dos dados, `AAAA-MM`.")]
     data_base: Annotated[str, doc("Dia dos dados.", format="date")]
 
@@ -186,8 +191,8 @@ _PARAMETERS = {
     for each in (
         Parameter(
             "q",
-            "Palavras do nome empresarial ou do nome fantasia, sem distinguir acentos; a última"
-            " pode terminar em `*`, depois de ao menos três letras.",
+            "Palavras do nome empresarial ou do nome fantasia, com ou sem acentos. A última pode"
+            " terminar em `*`, depois de ao menos três letras.",
             TEXT,
             example="padaria pra*",
         ),
@@ -210,8 +215,8 @@ _PARAMETERS = {
         Parameter("simples", "Optante pelo Simples Nacional.", _FLAG),
         Parameter(
             "mei",
-            "Optante pelo MEI. `true`, só para contas habilitadas a `pessoas`; quase todos são"
-            " empresários individuais, que só `pessoas=true` inclui.",
+            "Optante pelo MEI. `true` só para contas habilitadas a `pessoas`. Quase todos são"
+            " empresários individuais, incluídos só com `pessoas=true`.",
             _FLAG,
         ),
         Parameter("ddd", "DDDs dos telefones.", TEXT),
@@ -222,9 +227,9 @@ _PARAMETERS = {
         Parameter("situacao_ate", "Último dia da situação cadastral.", _DAY),
         Parameter("capital_min", "Menor capital social, em reais.", _REAIS),
         Parameter("capital_max", "Maior capital social, em reais.", _REAIS),
-        Parameter("cep", "CEPs, ou como começam: de 5 a 8 dígitos.", TEXT),
+        Parameter("cep", "CEPs ou inícios de CEP: de 5 a 8 dígitos.", TEXT),
         Parameter("raiz", "Raízes de CNPJ, 8 caracteres.", TEXT),
-        Parameter("pessoas", "Também pessoas físicas; para contas habilitadas.", _FLAG),
+        Parameter("pessoas", "Inclui pessoas físicas. Só para contas habilitadas.", _FLAG),
         Parameter("nome", "Palavras do nome do sócio.", TEXT),
         Parameter(
             "documento",
@@ -297,12 +302,13 @@ class Searches:
         id="busca_de_empresas",
         summary="Busca de empresas",
         text=(
-            "Os estabelecimentos do mês dos dados abertos em uso que atendem a todos os filtros; ao"
-            " menos um é preciso, e vários valores de um filtro, separados por vírgula, são"
-            " alternativas. Em ordem de CNPJ; com `q` sozinho, por relevância entre os primeiros"
+            "Os estabelecimentos do mês de dados abertos em uso que atendem a todos os filtros."
+            " Informe ao menos um. Vários valores de um filtro, separados por vírgula, são"
+            " alternativas. Em ordem de CNPJ; só com `q`, por relevância entre os primeiros"
             " 1.000. Empresários individuais (natureza 2135), MEI e outras pessoas físicas (4xxx)"
-            " só com `pessoas=true`; `inclui_pessoas` diz se estão incluídas. Uma página com"
-            " resultados custa o preço da busca (padrão: 1 crédito); vazia, nada."
+            " só com `pessoas=true`; `inclui_pessoas` informa se estão incluídos. Uma página com"
+            " resultados custa o preço da busca (padrão: 1 crédito). Páginas vazias não são"
+            " cobradas."
         ),
         parameters=_parameters(NAMES),
         gives=[Json(_COMPANIES_EXAMPLE)],
@@ -315,10 +321,10 @@ class Searches:
         PREFIX + COUNT,
         OPERATIONS[COUNT],
         id="contagem_de_empresas",
-        summary="Quantas empresas são",
+        summary="Contar empresas",
         text=(
-            "Os mesmos filtros, e só o número: exato até 10.000. Custa o preço da busca; contar"
-            " nenhum não custa nada."
+            "O total de empresas com os mesmos filtros, exato até 10.000. Custa o preço da busca."
+            " Contagens sem resultado não são cobradas."
         ),
         parameters=_parameters(NAMES),
         gives=[Json(_COUNT_EXAMPLE)],
@@ -333,9 +339,9 @@ class Searches:
         id="busca_de_socios",
         summary="Busca de sócios",
         text=(
-            "Sócios pelo nome ou pelo que é publicado do documento, para contas com a busca de"
-            " pessoas habilitada. De um CPF nunca se vê mais do que a Receita Federal publica."
-            " Custa o preço da busca, se há resultado."
+            "Busca sócios pelo nome ou pelos dígitos publicados do documento, para contas com a"
+            " busca de pessoas habilitada. O CPF nunca mostra mais do que a Receita Federal"
+            " publica. Custa o preço da busca se houver resultado."
         ),
         parameters=_parameters(PARTNER_NAMES),
         gives=[Json(_PARTNERS_EXAMPLE)],

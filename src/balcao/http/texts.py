@@ -10,7 +10,7 @@ from importlib import resources
 from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
 
 TITLE = "Balcão: consultas a registros de empresas"
-CONTACT = "Quem mantém este serviço"
+CONTACT = "Responsável por este serviço"
 
 
 def introduction(idempotency_hours: int) -> str:
@@ -29,18 +29,22 @@ TAG_BUDGETS = "Orcamentos"
 TAG_BATCHES = "Lotes"
 TAG_SERVICE = "Monitoramento"  # tags are ASCII: generators name files and classes by them
 TAGS: Mapping[str, str] = {
-    TAG_LOOKUPS: "As operações que custam créditos.",
-    TAG_QUOTES: "O que cada consulta custaria agora, sem consultar nem cobrar nada.",
-    TAG_SEARCHES: "Empresas dos dados abertos do CNPJ por nome, lugar, atividade e outros filtros.",
-    TAG_FACES: "Os dados cadastrais na forma de outros serviços, para programas que já existem.",
-    TAG_RECEIPTS: "Os documentos das certidões, no endereço que `print` indica; sem custo.",
-    TAG_ACCOUNT: "O que a própria conta gastou; com chave, sem custo.",
-    TAG_BUDGETS: "Tetos para o que uma chave ou um cliente gasta; com chave, sem custo.",
-    TAG_BATCHES: "Uma consulta para cada linha de um arquivo; só as linhas consultadas custam.",
-    TAG_SERVICE: "Saúde e medidas do serviço; sem chave, sem custo.",
+    TAG_LOOKUPS: "Consultas a empresas, inscrições e certidões.",
+    TAG_QUOTES: "O preço atual de cada consulta, sem consultar nem cobrar.",
+    TAG_SEARCHES: "Busca de empresas nos dados abertos do CNPJ por nome, localização, atividade e"
+    " outros filtros.",
+    TAG_FACES: "Os dados cadastrais no formato de outros serviços, para programas já existentes.",
+    TAG_RECEIPTS: "Os documentos das certidões, no endereço indicado em `print`. Sem custo.",
+    TAG_ACCOUNT: "Saldo e consumo da própria conta. Com chave, sem custo.",
+    TAG_BUDGETS: "Limites de gasto por chave ou por cliente. Com chave, sem custo.",
+    TAG_BATCHES: "A mesma consulta para cada linha de um arquivo. Só as linhas respondidas são"
+    " cobradas.",
+    TAG_SERVICE: "Saúde e métricas do serviço. Sem chave, sem custo.",
 }
 
-SECURITY = "Chave da conta. Contas de teste usam chaves `balcao_test_…`, as demais `balcao_live_…`."
+SECURITY = (
+    "Chave da conta. Contas de teste usam chaves `balcao_test_…`; as demais, `balcao_live_…`."
+)
 
 
 # Schemas that several modules use.
@@ -64,20 +68,21 @@ def with_hours(text: str, count: int) -> str:
 STATUSES: Mapping[int, str] = {
     200: "Consulta concluída: leia `success` e `error`.",
     201: "Criado.",
-    400: "A requisição não pode ser atendida como foi enviada, ou a consulta falhou.",
+    400: "Requisição inválida ou falha na consulta.",
     401: "A chave está ausente, expirou, foi revogada ou é inválida.",
-    402: "Não há créditos disponíveis para o caminho necessário.",
-    403: "A conta não inclui o que foi pedido.",
-    404: "Não existe, ou o resultado da consulta é negativo (veja `error`).",
-    409: "A requisição anterior com esta `Idempotency-Key` não terminou ou não pode ser reenviada.",
-    410: "O que se pede não existe mais.",
-    413: "A requisição traz um corpo que o endereço não aceita, ou um grande demais.",
-    415: "O corpo é de um tipo que o endereço não aceita.",
+    402: "Créditos ou limite de gasto insuficientes.",
+    403: "A conta ou a chave não tem permissão para esta requisição.",
+    404: "Não existe ou o resultado da consulta é negativo (veja `error`).",
+    409: "A requisição anterior com esta `Idempotency-Key` não terminou ou a resposta não pode"
+    " ser reenviada.",
+    410: "O item não existe mais.",
+    413: "O endereço não aceita corpo, ou o corpo é grande demais.",
+    415: "O tipo do corpo não é aceito neste endereço.",
     429: "Cota de requisições por minuto ou por dia atingida.",
-    431: "A linha e os cabeçalhos da requisição são longos demais.",
+    431: "A linha ou os cabeçalhos da requisição são longos demais.",
     500: "Falha da fonte consultada ou do próprio serviço. Nada foi cobrado.",
-    503: "A fonte ou o serviço está indisponível no momento. Nada foi cobrado, exceto talvez com"
-    " `COBRANCA_INCERTA`: repita então com a mesma `Idempotency-Key`.",
+    503: "A fonte ou o serviço está indisponível no momento. Nada foi cobrado. Exceção:"
+    " `COBRANCA_INCERTA`. Nesse caso, repita com a mesma `Idempotency-Key`.",
 }
 
 
@@ -108,7 +113,7 @@ HEADERS_OF_PAGES = (
 HEADERS: Mapping[str, HeaderText] = {
     "X-Request-Id": HeaderText("Igual a `request_id`.", {"type": "string", "format": "uuid"}, _ALL),
     "X-Creditos-Cobrados": HeaderText(
-        "Créditos que esta resposta custou. Falta só com `COBRANCA_INCERTA`.",
+        "Créditos cobrados por esta resposta. Ausente só com `COBRANCA_INCERTA`.",
         {"type": "integer", "minimum": 0},
         always=_ALL - {503},
         sometimes=frozenset({503}),
@@ -120,41 +125,41 @@ HEADERS: Mapping[str, HeaderText] = {
         sometimes=_PERHAPS_COUNTED,
     ),
     "RateLimit": HeaderText(
-        "Quantas requisições restam (`r`) e em quantos segundos a cota volta a ser inteira (`t`).",
+        "Quantas requisições restam (`r`) e em quantos segundos a cota é renovada (`t`).",
         {"type": "string", "examples": ['"minuto";r=299;t=1, "dia";r=49999;t=2']},
         always=_COUNTED,
         sometimes=_PERHAPS_COUNTED,
     ),
     "Retry-After": HeaderText(
-        "Segundos a aguardar antes de repetir; em 503, no máximo 300.",
+        "Segundos a aguardar antes de repetir. Em 503, no máximo 300.",
         {"type": "integer", "minimum": 1},
         always=frozenset({429, 503}),
         sometimes=frozenset({409}),
     ),
     "Link": HeaderText(
-        'A página que explica o código do erro (`rel="help"`, RFC 8288): o que houve, quando'
-        " repetir, o que fazer. O endereço é relativo a este serviço.",
+        'A página que explica o código do erro (`rel="help"`, RFC 8288). O endereço é relativo a'
+        " este serviço.",
         {"type": "string", "examples": ['</docs/erros/CNPJ_INVALIDO>; rel="help"']},
         always=_ALL - {200, 201, 404},
         sometimes=frozenset({404}),
     ),
     "Cache-Status": HeaderText(
-        "Se o resultado veio do cache (RFC 9211).",
+        "Indica se a resposta é um resultado guardado (RFC 9211).",
         {"type": "string", "examples": ["Balcao; hit", "Balcao; fwd=miss"]},
         sometimes=_RESULTS,
     ),
     "Age": HeaderText(
-        "Há quantos segundos a fonte foi consultada.",
+        "Segundos desde a consulta à fonte.",
         {"type": "integer", "minimum": 0},
         sometimes=_RESULTS,
     ),
     "Idempotent-Replayed": HeaderText(
-        "`true`: a resposta foi gravada antes sob a mesma Idempotency-Key.",
+        "`true`: resposta reenviada de uma requisição anterior com a mesma Idempotency-Key.",
         {"type": "string", "enum": ["true"]},
         sometimes=frozenset({200, 201, 400, 404, 500, 503}),
     ),
     "Deprecation": HeaderText(
-        "A requisição usou uma forma antiga (RFC 9745): envie `cache` na consulta.",
+        "A requisição usou uma forma antiga (RFC 9745). Envie o parâmetro `cache`.",
         {"type": "string", "examples": ["@1767225600"]},
         sometimes=_ALL - {401, 413, 429, 431},
     ),

@@ -37,14 +37,12 @@ StatusReader: TypeAlias = Callable[
 ]
 
 
-@described("FonteCotada", "Quem pode ser consultado sobre isto, e como está.")
+@described("FonteCotada", "Uma fonte que pode ser consultada e a situação dela.")
 class QuotedSource(msgspec.Struct, frozen=True):
     """A source that may be asked, and its status."""
 
     nome: Annotated[str, doc("Nome da fonte.")]
-    estado: Annotated[
-        StatusWord, doc("Como respondeu na última hora; `desconhecida`: ninguém a consultou.")
-    ]
+    estado: Annotated[StatusWord, doc("Situação na última hora. `desconhecida`: sem consultas.")]
 
 
 def source_lines(sources: Sequence[str], subject: Subject, uf: str | None) -> Sequence[SourceLine]:

@@ -60,7 +60,7 @@ class Answers:
         try:
             connection = open_finished(path)
             if meta(connection, "of") != _identity(snapshot):
-                raise OpenDataError(f"{path} não é deste mês, ou tem outra forma")
+                raise OpenDataError(f"{path} não é deste mês ou tem outro formato")
             return cls(connection)
         except (apsw.Error, OSError, zstandard.ZstdError) as error:
             raise OpenDataError(f"{path} não tem as respostas prontas de um mês") from error
@@ -138,7 +138,7 @@ def finish(store: Path, serialize: Serialize, progress: ProgressListener | None 
             save(connection, "of", identity)
         make_durable(work.path / building)
         if not path.exists():
-            raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")
+            raise OpenDataError(f"{path.name} não existe mais: outro mês entrou no lugar")
         for other in store.glob("*.answers"):
             other.unlink()  # of the month before: after a rollback, answers are built from rows
         (work.path / building).replace(answers_path(path))

@@ -110,7 +110,7 @@ def _refuse_copies(parts: Sequence[Part]) -> None:
     for part in parts:
         other = seen.setdefault((part.table, part.crc, part.bytes), part)
         if other is not part and part.bytes > _COPY_BYTES_MIN:
-            raise BadInput(f"{part.file} é uma cópia de {other.file}; baixe-o de novo")
+            raise BadInput(f"{part.file} é uma cópia de {other.file}. Baixe de novo")
 
 
 def _zips(paths: Sequence[Path]) -> list[Path]:
@@ -138,7 +138,7 @@ def _inspect(path: Path) -> Part | None:
     except _UNREADABLE as error:
         if outer is None:
             return None
-        raise BadInput(f"{path.name} está danificado ou incompleto; baixe-o de novo") from error
+        raise BadInput(f"{path.name} está danificado ou incompleto. Baixe de novo") from error
     inner = _table_of_inner_names([entry.filename for entry in entries])
     table = inner or outer
     if table is None:

@@ -76,8 +76,8 @@ def empty_parts(rows: PartRows) -> Sequence[tuple[str, int]]:
 def empty_sentence(files: Sequence[str]) -> str:
     """Return what is wrong with zips that hold no record."""
     if len(files) == 1:
-        return f"{files[0]} não tem nenhum registro; baixe-o de novo"
-    return f"{', '.join(files)} não têm nenhum registro; baixe-os de novo"
+        return f"{files[0]} não tem nenhum registro. Baixe de novo"
+    return f"{', '.join(files)} não têm nenhum registro. Baixe de novo"
 
 
 def _expected(earlier: Collection[str]) -> Sequence[tuple[str, int]]:

@@ -86,8 +86,8 @@ class WorkFolder:
         free = shutil.disk_usage(self._store).free + used
         if free < needed_bytes:
             raise NoRoom(
-                f"{self._store} precisa de uns {needed_bytes >> 20} MiB livres, e tem"
-                f" {free >> 20} MiB"
+                f"{self._store} precisa de cerca de {needed_bytes >> 20} MiB livres. Livres"
+                f" agora: {free >> 20} MiB"
             )
 
     def remove(self) -> None:

@@ -6,7 +6,7 @@ Pure functions: counts in, sentences out.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from balcao.core.writing import whole
+from balcao.core.writing import counted, whole
 from balcao.opendata.layout import TABLES
 from balcao.opendata.tally import ColumnTally
 
@@ -115,7 +115,9 @@ def bad_dates(table: str, tally: ColumnTally) -> dict[str, int]:
 
 def sentences(counts: Mapping[str, int], what: str) -> Iterable[str]:
     """Return one warning per count."""
-    return (f"{name}: {what} em {whole(rows)} linhas" for name, rows in counts.items())
+    return (
+        f"{name}: {what} em {counted(rows, 'linha', 'linhas')}" for name, rows in counts.items()
+    )
 
 
 def evenly_spaced(keys: Sequence[str], count: int) -> list[str]:

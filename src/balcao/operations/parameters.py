@@ -142,8 +142,8 @@ def cnpj_in_path(example: str) -> DocumentParameter[Cnpj]:
     """Return the path parameter of an operation about a company."""
     return DocumentParameter(
         Cnpj,
-        "CNPJ completo, com ou sem pontuação (a barra pode ir codificada como %2F ou não). Letras"
-        " são aceitas nas doze primeiras posições.",
+        "CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras são"
+        " aceitas nas doze primeiras posições.",
         place="path",
         example=example,
     )
@@ -217,7 +217,7 @@ class CreditsMax(Parameter):
     def __init__(self) -> None:
         super().__init__(
             "creditos_maximos",
-            f"O mesmo que o cabeçalho `{self.HEADER}`, e prevalece sobre ele.",
+            f"O mesmo que o cabeçalho `{self.HEADER}`. Prevalece sobre ele.",
             {"type": "integer", "minimum": 0, "maximum": self.LARGEST},
         )
 
@@ -225,9 +225,9 @@ class CreditsMax(Parameter):
         """Return this parameter as a header."""
         return Parameter(
             self.HEADER,
-            "O máximo que esta consulta pode custar, em créditos. Se ela pode custar mais, a"
-            " resposta é 402 `TETO_DA_REQUISICAO`: nada é consultado nem cobrado, e a"
-            " Idempotency-Key fica livre. 0 pede só o que é de graça.",
+            "O máximo que esta consulta pode custar, em créditos. Se o preço puder passar desse"
+            " valor, a resposta é 402 `TETO_DA_REQUISICAO`: nada é consultado nem cobrado, e a"
+            " Idempotency-Key continua livre. Com 0, só vêm respostas grátis.",
             self.schema,
             place="header",
         )
@@ -382,13 +382,13 @@ BY_AGE = (
     Strategy.ONLINE_PREFERENCIAL,
 )
 CACHE = Days(
-    "Idade máxima, em dias, de um resultado guardado. 0 nunca usa um guardado por idade.",
+    "Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito pela idade.",
     default=7,
     largest=365,
 )
 CACHE_HEADER = CACHE.in_header(
-    "Forma antiga do parâmetro de consulta `cache`, que prevalece quando os dois são"
-    " enviados. A resposta traz então o cabeçalho Deprecation.",
+    "Forma antiga do parâmetro `cache`, que prevalece se os dois forem enviados. A resposta traz"
+    " o cabeçalho Deprecation.",
     deprecated=True,
 )
 
@@ -397,14 +397,15 @@ CREDITS_MAX_HEADER = CREDITS_MAX.in_header()
 
 CLIENT = TagHeader(
     "X-Cliente",
-    "Para quem é a consulta, num código seu: volta na resposta, no extrato e no consumo. Não é"
-    " parte do que torna duas requisições a mesma. Um CPF é recusado (`MARCA_COM_CPF`).",
+    "O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não"
+    " diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado"
+    " (`MARCA_COM_CPF`).",
     "loja-7",
 )
 REFERENCE = TagHeader(
     "X-Referencia",
-    "A que a consulta pertence, num código seu, como o número de um pedido: por ela se acha a"
-    " requisição em `/conta/v1/operacoes`. Um CPF é recusado (`MARCA_COM_CPF`).",
+    "Um código seu para a consulta, como o número de um pedido. Use em `/conta/v1/operacoes` para"
+    " encontrar a requisição. Um CPF é recusado (`MARCA_COM_CPF`).",
     "pedido:2026/1017",
 )
 TAG_HEADERS = frozenset({b"x-cliente", b"x-referencia"})

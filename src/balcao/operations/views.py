@@ -39,7 +39,7 @@ class FormWords:
 
 def source_failed(
     text: str,
-    advice: str = "Tente de novo em instantes, ou aceite um resultado guardado há mais dias.",
+    advice: str = "Tente de novo em instantes ou aceite um resultado guardado mais antigo.",
 ) -> Notice:
     """Return an operation's own notice for `SourceFailed`."""
     return Notice("bad", "A fonte falhou", text, advice)
@@ -105,7 +105,7 @@ class ResultTable:
     caption: str
     columns: Sequence[str]
     rows: Sequence[Cells]
-    empty: str = "Nada por aqui."
+    empty: str = "Nenhum item."
 
 
 @dataclass(frozen=True, slots=True)

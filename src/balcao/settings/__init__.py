@@ -55,10 +55,10 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     per_minute: int = Field(
-        ge=1, description="Requisições por minuto, e quantas podem vir de uma vez."
+        ge=1, description="Requisições por minuto e quantas podem vir de uma vez."
     )
     per_day: int = Field(
-        ge=1, description="Requisições em 24 horas, e quantas podem vir de uma vez."
+        ge=1, description="Requisições em 24 horas e quantas podem vir de uma vez."
     )
 
 
@@ -173,76 +173,77 @@ class _ServerSettings(BaseSettings):
     )
     database: SecretStr = Field(
         SecretStr(""),
-        description="Endereço de um PostgreSQL (`postgresql://usuário:senha@host/banco`) que"
-        " vários nós compartilham; com uma réplica, os dois hosts (`host1,host2`). Vazio: SQLite,"
-        " na pasta de dados. Todos os nós precisam do mesmo arquivo `secret.key`.",
+        description="Endereço de um PostgreSQL (`postgresql://usuário:senha@host/banco`), que"
+        " pode ser compartilhado por vários nós. Com uma réplica, informe os dois hosts"
+        " (`host1,host2`). Vazio: SQLite, na pasta de dados. Todos os nós precisam do mesmo"
+        " arquivo `secret.key`.",
     )
-    host: str = Field("127.0.0.1", min_length=1, description="Endereço de rede onde ouvir.")
+    host: str = Field("127.0.0.1", min_length=1, description="Endereço de rede do serviço.")
     port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")
     public_url: Origin = Field(
-        "", description="Endereço em links e exemplos; vazio: o de `host` e `port`."
+        "", description="Endereço público, usado em links e exemplos. Vazio: o de `host` e `port`."
     )
     log_format: Literal["auto", "json", "console"] = Field(
         "auto",
-        description="Registro em JSON, um evento por linha, ou para pessoas lerem (`console`);"
-        " `auto`: `console` em um terminal, senão JSON.",
+        description="Formato do log: JSON, com um evento por linha, ou texto para leitura"
+        " (`console`). `auto`: `console` em um terminal e JSON nos demais casos.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Menor gravidade que vai para o registro."
+        "info", description="Gravidade mínima dos eventos do log."
     )
     otel: bool = Field(
         False,
-        description="Envia o trace de cada requisição (OpenTelemetry, OTLP sobre HTTP); para onde"
-        " e quantos, dizem as variáveis padrão `OTEL_…`, lidas só do ambiente. Precisa do extra"
-        " `otel`.",
+        description="Envia o trace de cada requisição (OpenTelemetry, OTLP sobre HTTP). O destino"
+        " e a amostragem são definidos pelas variáveis padrão `OTEL_…`, lidas só do ambiente."
+        " Precisa do extra `otel`.",
     )
     tls_certificate: File = Field(
-        None, description="Arquivo PEM do certificado; junto com `tls_key` liga o HTTPS."
+        None, description="Arquivo PEM do certificado. Com `tls_key`, ativa o HTTPS."
     )
     tls_key: File = Field(
         None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
     )
     fast_path: bool = Field(
         True,
-        description="Responde o que já está à mão por um caminho curto, com as mesmas respostas;"
-        " desligado com `otel`.",
+        description="Responde consultas com resultado já disponível por um caminho mais curto,"
+        " com as mesmas respostas. Desativado com `otel`.",
     )
     workers: int = Field(
         1,
         ge=1,
         le=64,
-        description="Processos que atendem na mesma porta, no máximo um por núcleo da máquina. Mais"
-        " de 1 precisa de PostgreSQL (`database`).",
+        description="Processos que atendem na mesma porta, no máximo um por núcleo. Mais de um"
+        " processo exige PostgreSQL (`database`).",
     )
     connections_per_address_max: int = Field(
         1024,
         ge=1,
-        description="Conexões abertas ao mesmo tempo por um endereço de rede (em IPv6, por um"
-        " /64); além delas, recusadas. As dos `trusted_proxies` não são contadas.",
+        description="Máximo de conexões simultâneas de um endereço de rede (em IPv6, de um /64)."
+        " As demais são recusadas. As dos `trusted_proxies` não contam.",
     )
     keep_alive_seconds: float = Field(
         75.0,
         ge=1,
-        description="Segundos que uma conexão fica aberta à espera da próxima requisição. Um proxy"
-        " à frente deve desistir antes (o nginx, 60 s).",
+        description="Segundos que uma conexão fica aberta na fila da próxima requisição. O proxy"
+        " deve fechar antes (no nginx, 60 s).",
     )
     unread_bytes_max: int = Field(
         64_000_000,
         ge=1_000_000,
-        description="Bytes de respostas que os clientes ainda não receberam, somados; além deles,"
-        " termina a conexão que há mais tempo segura mais.",
+        description="Máximo, em bytes, de respostas ainda não lidas pelos clientes. Acima dele, é"
+        " fechada a conexão que retém mais bytes há mais tempo.",
     )
     large_answers_max: int = Field(
         64,
         ge=1,
-        description="Respostas com mais de 256 KB, como comprovantes, enviadas ao mesmo tempo; as"
-        " outras esperam a vez.",
+        description="Respostas com mais de 256 KB, como comprovantes, enviadas ao mesmo tempo. As"
+        " demais aguardam.",
     )
     requests_max: int = Field(
         1024,
         ge=128,
-        description="Consultas que esperam por uma fonte ao mesmo tempo; além delas, 503."
-        " Uma conta ocupa no máximo um quarto. O que está à mão é sempre respondido.",
+        description="Consultas que aguardam uma fonte ao mesmo tempo. As demais recebem 503. Uma"
+        " conta ocupa no máximo um quarto. Resultados já disponíveis são sempre respondidos.",
     )
     header_bytes_max: int = Field(
         16_384,
@@ -252,34 +253,34 @@ class _ServerSettings(BaseSettings):
     source_deadline_seconds: float = Field(
         25.0,
         gt=0,
-        description="Tempo de todas as fontes juntas, em segundos; depois a consulta falha.",
+        description="Prazo de todas as fontes juntas, em segundos. Depois disso, a consulta falha.",
     )
     source_timeout_seconds: float = Field(
         10.0,
         gt=0,
-        description="Tempo de uma fonte, em segundos, quando ainda há outra a consultar.",
+        description="Prazo de uma fonte, em segundos, quando ainda há outra a consultar.",
     )
     batch_certificate_seconds: float = Field(
         90.0,
         ge=60,
         le=120,
-        description="Tempo de todas as fontes juntas, em segundos, para uma certidão pedida por um"
-        " lote, nunca menos que `source_deadline_seconds`: emitir leva às vezes mais do que alguém"
-        " espera diante da tela.",
+        description="Prazo de todas as fontes juntas, em segundos, para uma certidão de um lote."
+        " Nunca menor que `source_deadline_seconds`, porque a emissão pode demorar.",
     )
     source_answer_bytes_max: int = Field(
         10_000_000,
         ge=1024,
-        description="Respostas de uma fonte com mais bytes que isso contam como falha. Nunca são"
-        " lidos mais que 4 MB de dados de empresa e 1 MB de inscrições ou Suframa.",
+        description="Tamanho máximo, em bytes, da resposta de uma fonte. Acima dele, conta como"
+        " falha. Nunca são lidos mais de 4 MB de dados de empresa nem 1 MB de inscrições ou"
+        " Suframa.",
     )
     breaker_failures: int = Field(
         5,
         ge=1,
-        description="Falhas seguidas até que uma fonte deixe de ser consultada por um tempo.",
+        description="Falhas seguidas para que uma fonte entre em pausa.",
     )
     breaker_seconds: float = Field(
-        15.0, gt=0, description="Por quantos segundos ela deixa de ser consultada."
+        15.0, gt=0, description="Duração da pausa de uma fonte, em segundos."
     )
 
 
@@ -348,23 +349,23 @@ class Settings(_SourceSettings):
     files_mb_max: int = Field(
         50_000,
         ge=1,
-        description="Megabytes que os lotes de todas as contas ocupam juntos.",
+        description="Espaço máximo dos lotes de todas as contas, em megabytes.",
     )
     disk_free_mb_min: int = Field(
         256,
         ge=0,
-        description="Megabytes livres no disco da pasta de dados abaixo dos quais nenhum arquivo é"
-        " recebido; abaixo da metade, os que ainda não foram lidos são recusados.",
+        description="Espaço livre mínimo, em megabytes, no disco da pasta de dados para receber"
+        " arquivos. Abaixo da metade, arquivos ainda não lidos são recusados.",
     )
     receipts: Place = Field(
         "",
-        description="Onde guardar os comprovantes: uma pasta, ou um endereço como"
-        " `s3://balde/prefixo`; vazio: a pasta `receipts` da pasta de dados.",
+        description="Onde guardar os comprovantes: uma pasta ou um endereço como"
+        " `s3://bucket/prefixo`. Vazio: a pasta `receipts` da pasta de dados.",
     )
     cache_days: int = Field(
         1825,
         ge=1,
-        description="Por quantos dias uma resposta fica no cache, desde a consulta à fonte.",
+        description="Por quantos dias um resultado fica guardado, a partir da consulta à fonte.",
     )
     cache_person_days: int = Field(
         365,
@@ -379,87 +380,87 @@ class Settings(_SourceSettings):
     )
     backup_folder: File = Field(
         None,
-        description="Pasta das cópias de segurança, de preferência em outro disco; vazio: a pasta"
-        " `backups` da pasta de dados.",
+        description="Pasta dos backups, de preferência em outro disco. Vazio: a pasta `backups`"
+        " da pasta de dados.",
     )
     disk_reserve_mb: int = Field(
         32,
         ge=0,
-        description="Megabytes reservados na pasta de dados para quando o disco encher: são"
-        " liberados, e o serviço se recupera sozinho; 0: nenhum. Só com SQLite.",
+        description="Megabytes reservados na pasta de dados. São liberados se o disco encher,"
+        " para o serviço se recuperar sozinho. 0: nenhum. Só com SQLite.",
     )
     backup_every_hours: int = Field(
         24,
         ge=0,
-        description="De quantas em quantas horas o serviço faz uma cópia de segurança; 0: nunca."
-        " De vários nós, um só a faz.",
+        description="Intervalo entre backups automáticos, em horas. 0: nunca. Com vários nós, só"
+        " um deles faz.",
     )
     backup_keep: int = Field(
         7,
         ge=1,
-        description="Quantas cópias ficam na pasta; as mais antigas são apagadas. As feitas antes"
-        " de uma migração ou de uma restauração não contam, e ficam.",
+        description="Quantos backups ficam na pasta. Os mais antigos são apagados. Os feitos"
+        " antes de uma migração ou restauração não contam e nunca são apagados.",
     )
     own_backup_of_schema: int = Field(
         0,
         ge=0,
-        description="Versão do esquema do banco de dados de que você mesmo tem uma cópia: a partida"
-        " que a migra não faz outra. Só vale para essa versão.",
+        description="Versão do esquema do banco de dados da qual você já tem um backup próprio. A"
+        " migração dessa versão não faz outro.",
     )
     trusted_proxies: tuple[Network, ...] = Field(
         (),
-        description="Endereços ou redes dos proxies à frente do serviço, como `10.0.0.0/8`: deles"
-        " se aceita o endereço de quem chama (`X-Forwarded-For`), que limita tentativas de entrada"
-        " e por onde uma chave pode ser usada.",
+        description="Endereços ou redes dos proxies na frente do serviço, como `10.0.0.0/8`. Só"
+        " deles é aceito o endereço do cliente (`X-Forwarded-For`), usado para limitar"
+        " tentativas de acesso e verificar as redes permitidas de uma chave.",
     )
     metrics_token: BearerToken = Field(
         SecretStr(""),
-        description="Quem lê `/metrics` com `Authorization: Bearer` e este texto, de 16 caracteres"
-        " ou mais, sem espaços (no Prometheus,"
-        " `authorization: {credentials_file: …}`). Vazio: qualquer endereço de rede privada. A"
-        " própria máquina lê sempre; os demais recebem 404.",
+        description="Token para ler `/metrics` com `Authorization: Bearer`, de 16 caracteres ou"
+        " mais, sem espaços (no Prometheus, `authorization: {credentials_file: …}`). Vazio:"
+        " qualquer endereço de rede privada. A própria máquina sempre pode ler. Os demais"
+        " recebem 404.",
     )
     session_idle_minutes: int = Field(
         60,
         ge=5,
-        description="Minutos sem uso até que uma sessão da aplicação web termine.",
+        description="Minutos sem uso para encerrar uma sessão da aplicação.",
     )
     session_hours: int = Field(
-        12, ge=1, description="Horas até que uma sessão da aplicação web termine de todo modo."
+        12, ge=1, description="Duração máxima de uma sessão da aplicação, em horas."
     )
     trace_days: int = Field(
         180,
         ge=7,
-        description="Por quantos dias são guardados os detalhes de cada consulta (quem, o quê,"
-        " por qual caminho); os das certidões, pelo menos enquanto o comprovante. A cobrança, no"
-        " livro-razão, fica para sempre.",
+        description="Por quantos dias são guardados os detalhes de cada consulta (autor,"
+        " parâmetros, origem da resposta). Os de certidões são guardados ao menos enquanto o"
+        " comprovante. A cobrança fica no livro-razão para sempre.",
     )
     batch_days: int = Field(
         30,
         ge=1,
-        description="Por quantos dias o arquivo e os resultados de um lote são guardados depois que"
-        " ele termina. O que ele custou fica no livro-razão para sempre.",
+        description="Por quantos dias o arquivo e os resultados de um lote são guardados depois"
+        " do fim. As cobranças ficam no livro-razão para sempre.",
     )
     idempotency_hours: int = Field(
         96,
         ge=1,
-        description="Por quantas horas um resultado pode ser repetido com a sua Idempotency-Key.",
+        description="Por quantas horas uma resposta pode ser repetida com a mesma Idempotency-Key.",
     )
     result_days: int = Field(
         180,
         ge=4,
-        description="Por quantos dias se volta a ver, na aplicação web, o resultado do que se"
-        " consultou nela; não mais do que `trace_days`.",
+        description="Por quantos dias a aplicação mostra de novo o resultado das consultas feitas"
+        " nela. No máximo `trace_days`.",
     )
     opendata_answers: bool = Field(
         True,
         description="Prepara as respostas do mês em uso, em um processo de baixa prioridade, para"
-        " que cada consulta custe menos; ocupam cerca de 150 bytes por estabelecimento.",
+        " reduzir o tempo de cada consulta. Ocupam cerca de 150 bytes por estabelecimento.",
     )
     opendata_fetch: bool = Field(
         False,
-        description="Baixa sozinho cada mês novo do cadastro do CNPJ (uns 8 GB), entre 2 e 6 horas"
-        " em Brasília, em um processo de baixa prioridade, e passa a usá-lo.",
+        description="Baixa e coloca em uso cada mês novo do cadastro do CNPJ (cerca de 8 GB),"
+        " entre 2h e 6h (horário de Brasília), em um processo de baixa prioridade.",
     )
     opendata_shares: tuple[Page, ...] = Field(
         (
@@ -468,39 +469,41 @@ class Settings(_SourceSettings):
             "?dir=/Dados/Cadastros/CNPJ",
         ),
         min_length=1,
-        description="Onde a Receita Federal publica os meses, como o navegador mostra o endereço do"
-        " compartilhamento; mudam às vezes. Vale o primeiro que tem o mês mais novo.",
+        description="Endereços em que a Receita Federal publica os meses, como aparecem no"
+        " navegador. Podem mudar. É usado o primeiro que tem o mês mais recente.",
     )
     opendata_url: Page = Field(
         "",
-        description="Espelho de onde baixar em vez dali, com uma pasta AAAA-MM por mês (WebDAV ou a"
-        " lista de arquivos de um servidor web): para várias instalações, ou sem Internet.",
+        description="Espelho para baixar os meses, com uma pasta AAAA-MM por mês (WebDAV ou a"
+        " lista de arquivos de um servidor web). Útil com várias instalações ou sem acesso à"
+        " internet.",
     )
     opendata_contact: str = Field(
         "",
         pattern=r"^[!-~]*$",
-        description="Seu e-mail ou site, dito a quem mantém o servidor de onde se baixa"
-        " (`User-Agent`).",
+        description="Seu e-mail ou site, enviado ao servidor de download (`User-Agent`).",
     )
     opendata_keep_zips: bool = Field(
-        False, description="Guarda os zips baixados de cada mês; senão são apagados após a troca."
+        False,
+        description="Guarda os zips baixados de cada mês. Se desativado, são apagados"
+        " depois da troca.",
     )
     opendata_search: bool = Field(
         True,
         description="Prepara o índice da busca de empresas do mês em uso, em um processo de baixa"
-        " prioridade; ocupa cerca de 40 bytes por estabelecimento.",
+        " prioridade. Ocupa cerca de 40 bytes por estabelecimento.",
     )
     preco_busca_creditos: int = Field(
         1,
         ge=0,
         le=9_999,
         description="Créditos por página de busca de empresas com resultados, por contagem e por"
-        " busca de sócios; 0: de graça.",
+        " busca de sócios. 0: grátis.",
     )
     sandbox_establishments: int = Field(
         10_000,
         ge=0,
-        description="Estabelecimentos do mês fictício criado no primeiro início; 0: nenhum mês.",
+        description="Estabelecimentos do mês fictício criado no primeiro início. 0: nenhum mês.",
     )
 
     def sources_of(self, subject: Subject) -> Sequence[str]:

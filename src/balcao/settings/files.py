@@ -9,16 +9,18 @@ class FilesOfPlan(BaseModel):
     """Limits on the files of each account of one plan (contract 13.8)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    file_mb: int = Field(ge=1, le=100, description="Megabytes de um arquivo de lote.")
+    file_mb: int = Field(
+        ge=1, le=100, description="Tamanho máximo de um arquivo de lote, em megabytes."
+    )
     kept_mb: int = Field(
         ge=1,
-        description="Megabytes que os arquivos e as linhas dos lotes da conta ocupam juntos.",
+        description="Espaço máximo dos arquivos e linhas dos lotes da conta, em megabytes.",
     )
-    open_batches: int = Field(ge=1, description="Lotes que não terminaram.")
-    unread_files: int = Field(ge=1, description="Arquivos recebidos que ainda não foram lidos.")
-    cells: int = Field(ge=1, description="Células de um arquivo de lote.")
+    open_batches: int = Field(ge=1, description="Máximo de lotes em aberto.")
+    unread_files: int = Field(ge=1, description="Máximo de arquivos recebidos na fila de leitura.")
+    cells: int = Field(ge=1, description="Máximo de células de um arquivo de lote.")
     result_files: int = Field(
-        ge=1, description="Resultados de lotes e extratos que são baixados ao mesmo tempo."
+        ge=1, description="Máximo de downloads simultâneos de resultados e extratos."
     )
 
     @field_validator("kept_mb")

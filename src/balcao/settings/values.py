@@ -67,8 +67,8 @@ def _place(text: str) -> str:
         return f"{address[1].lower()}://{address[2]}"
     if _LIKE_AN_ADDRESS.match(text):
         raise ValueError(
-            "parece um endereço, e não está escrito como um: escreva s3://balde/prefixo, com dois"
-            " pontos e duas barras e sem aspas, ou o caminho de uma pasta, com / ou ./ no início"
+            "parece um endereço mal escrito: use s3://bucket/prefixo, com dois pontos e duas"
+            " barras e sem aspas, ou o caminho de uma pasta, com / ou ./ no início"
         )
     return text
 

@@ -43,7 +43,7 @@ class SingleFlight(Generic[T]):
         # unlike `await task`, this does not cancel the task with the caller
         await asyncio.wait((task,), timeout=left)
         if not task.done():
-            raise SourceFailed("tempo esgotado; a mesma consulta continua para quem a começou")
+            raise SourceFailed("tempo esgotado; a consulta continua para quem começou primeiro")
         if task.cancelled():
             raise SourceUnavailable("consulta interrompida: o serviço está encerrando", 1)
         result = task.result()

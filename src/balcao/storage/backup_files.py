@@ -85,7 +85,7 @@ def alone_in(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BackupRunning(
-                f"Outra cópia de segurança está sendo feita em {folder}. Espere que termine."
+                f"Outro backup está sendo feito em {folder}. Espere terminar."
             ) from None
         for left in folder.glob(f"{_PARTIAL}*"):
             left.unlink(missing_ok=True)

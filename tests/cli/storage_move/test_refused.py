@@ -53,7 +53,7 @@ def test_a_source_of_an_older_version(
     filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     add_migration(monkeypatch, tmp_path, "SELECT 1")
-    assert "inicie antes" in filled(f"storage move --to {address}", code=1).err
+    assert "Inicie antes" in filled(f"storage move --to {address}", code=1).err
 
 
 def test_the_target_was_used_meanwhile(
@@ -67,7 +67,7 @@ def test_the_target_was_used_meanwhile(
     assert "não são mais" in filled(f"storage move --to {address}", code=1).err
     in_postgres(monkeypatch, address)
     assert "Use um destino vazio" in filled("storage move --to sqlite", code=1).err
-    assert "não há o que reabrir" in filled("storage reopen", code=1).err
+    assert "Não há nada para reabrir" in filled("storage reopen", code=1).err
 
 
 def test_rows_that_only_the_target_has(filled: Shell, address: str) -> None:
@@ -89,7 +89,7 @@ def test_different_sums_close_nothing(filled: Shell, address: str) -> None:
     with psycopg.connect(address) as connection:
         connection.execute("CREATE RULE stay AS ON UPDATE TO account DO INSTEAD NOTHING")
     result = filled(f"storage move --to {address} --final", code=1)
-    assert "account: a origem e o destino não somam o mesmo" in result.err
+    assert "account: a origem e o destino têm somas diferentes" in result.err
     assert "destino: conta acme: saldo" in result.err
     filled("account list")
 
@@ -101,7 +101,7 @@ def test_addresses(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch)
     result = filled(f"storage move --to {secret}")
     assert "segredo" not in result.out + result.err
     result = filled("storage move --to postgresql://eu:segredo@127.0.0.1:1/x", code=1)
-    assert "Ninguém responde no endereço do PostgreSQL" in result.err
+    assert "O PostgreSQL não responde" in result.err
     assert "segredo" not in result.out + result.err
     filled(f"storage move --to {secret} --final")
     assert "segredo" not in filled("account list", code=1).err
@@ -110,5 +110,5 @@ def test_addresses(filled: Shell, address: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_nothing_to_move(fresh: Shell, address: str) -> None:
-    assert "não há o que mover" in fresh(f"storage move --to {address}", code=1).err
+    assert "Não há nada para mover" in fresh(f"storage move --to {address}", code=1).err
     assert not fresh.path.exists()

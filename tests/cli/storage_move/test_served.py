@@ -97,4 +97,4 @@ def test_callers_see_no_difference(
         assert after == {**before, "balance": later["saldo"], "consumption": later["consumo"]}
         assert after["balance"] != before["balance"]
         server.terminate()
-    assert "O livro confere" in shell("ledger check").out
+    assert "O livro-razão confere" in shell("ledger check").out

@@ -56,7 +56,7 @@ def test_there_and_back(filled: Shell, address: str, monkeypatch: pytest.MonkeyP
     assert contents(at()) == contents(at(address)) != closed
     assert "postgresql" not in filled("account list", code=1).err
     in_sqlite(monkeypatch)
-    assert "O livro confere" in filled("ledger check").out
+    assert "O livro-razão confere" in filled("ledger check").out
     with filled.desk() as desk:
         assert [account.name for account in desk.accounts()] == ["beta", "acme", "gama"]
         desk.commit_now([a_charge(desk.accounts()[0], "r9001")])  # triggers are active again

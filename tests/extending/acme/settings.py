@@ -10,7 +10,7 @@ from balcao.providers.fields import ProviderSettings
 class AcmeSettings(ProviderSettings):
     url: str = Field("https://api.acme.example", description="Endereço base.")
     key: SecretStr = Field(
-        SecretStr(""), description="Chave da Acme; sem ela a fonte fica desligada."
+        SecretStr(""), description="Chave da Acme; sem ela, a fonte fica desativada."
     )
 
     @property

@@ -53,7 +53,7 @@ def compare(
         other = next(others, None)
     if table.appended and (found.changed.count or found.extra.count):
         raise MoveRefused(
-            f"O destino tem registros ({table.label}) que a origem não tem, e eles nunca são"
+            f"O destino tem registros ({table.label}) que a origem não tem e que nunca são"
             " apagados: são dados de outra instalação, ou o destino já foi usado. Nada foi"
-            " apagado; use um destino vazio."
+            " apagado. Use um destino vazio."
         )

@@ -68,13 +68,13 @@ def begin_move(source: MoveEndpoint, target: MoveEndpoint, now_ms: int) -> tuple
     _check_source(here, there, target)
     if there is None and _occupied(target):
         raise MoveRefused(
-            f"Já há dados de outra instalação em {target.place}, e nada deles foi tocado. Use um"
+            f"Já há dados de outra instalação em {target.place}. Nada foi alterado. Use um"
             " destino vazio."
         )
     if there is not None and (there.state == "here" or there.other_id != here.storage_id):
         raise MoveRefused(
-            f"O que há em {target.place} não são os dados desta instalação, ou não são mais; nada"
-            " foi tocado. Use um destino vazio."
+            f"Os dados em {target.place} não são, ou não são mais, os desta instalação. Nada foi"
+            " alterado. Use um destino vazio."
         )
     if there is None:
         there = Mark(secrets.token_hex(16), "here")
@@ -91,13 +91,13 @@ def begin_move(source: MoveEndpoint, target: MoveEndpoint, now_ms: int) -> tuple
 def _check_source(here: Mark, there: Mark | None, target: MoveEndpoint) -> None:
     if here.state == "arriving":
         raise MoveRefused(
-            f"Os dados que estão aqui ainda vêm de {here.place}: termine aquela mudança antes."
+            f"Os dados daqui ainda estão vindo de {here.place}. Termine essa mudança antes."
         )
     if here.state == "moved" and (there is None or here.other_id != there.storage_id):
-        raise MoveRefused(f"Os dados já foram movidos daqui, para {here.place}.")
+        raise MoveRefused(f"Os dados já foram movidos daqui para {here.place}.")
     if here.state == "moved" and there is not None and there.state == "here":
         raise MoveRefused(
-            f"Os dados já foram movidos daqui para {target.place}; não há mais o que fazer."
+            f"Os dados já foram movidos daqui para {target.place}. Não há mais nada a fazer."
         )
 
 
@@ -127,7 +127,7 @@ def reopen(end: MoveEndpoint, now_ms: int) -> str:
     """
     mark = read(end)
     if mark is None or mark.state != "moved":
-        raise MoveRefused(f"Os dados em {end.place} não foram movidos: não há o que reabrir.")
+        raise MoveRefused(f"Os dados em {end.place} não foram movidos. Não há nada para reabrir.")
     with end.transaction():
         end.allow_writes()
         write(end, Mark(mark.storage_id, "here", at_ms=now_ms))

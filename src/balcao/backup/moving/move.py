@@ -41,7 +41,7 @@ class Report:
         """Discrepancies, one sentence each; none when everything was proven."""
         return [
             *(
-                f"{one.table.label}: a origem e o destino não somam o mesmo"
+                f"{one.table.label}: a origem e o destino têm somas diferentes"
                 for one in self.tables
                 if one.source_sum != one.target_sum
             ),
@@ -65,7 +65,7 @@ def move(
         holds_released = 0
         if here.state == "moved" and not final:
             raise MoveRefused(
-                "A origem já foi fechada por uma mudança interrompida no fim: repita com --final."
+                "A origem já foi fechada por uma mudança interrompida no fim. Repita com --final."
             )
         if final:
             source.claim()

@@ -134,5 +134,5 @@ def too_many_rows(bounds: TableBounds) -> FileUnreadable:
     most = f"{bounds.rows:,}".replace(",", ".")
     return FileUnreadable(
         "linhas_demais",
-        f"O arquivo tem mais de {most} linhas. Divida-o e envie cada parte como um lote.",
+        f"O arquivo tem mais de {most} linhas. Divida o arquivo e envie cada parte como um lote.",
     )

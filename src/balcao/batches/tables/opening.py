@@ -29,15 +29,19 @@ _OTHER_FORMATS = (
     (
         b"\xd0\xcf\x11\xe0",
         "planilha_antiga",
-        "O arquivo é uma planilha antiga (.xls) ou com senha. Salve-a como .xlsx, sem senha, ou"
+        "O arquivo é uma planilha antiga (.xls) ou com senha. Salve como .xlsx, sem senha, ou"
         " como CSV.",
     ),
-    (b"%PDF", "arquivo_pdf", "O arquivo é um PDF. Envie a planilha de onde ele veio."),
-    (b"\x1f\x8b", "arquivo_compactado", "O arquivo está compactado. Envie o que há dentro dele."),
+    (b"%PDF", "arquivo_pdf", "O arquivo é um PDF. Envie a planilha original."),
+    (
+        b"\x1f\x8b",
+        "arquivo_compactado",
+        "O arquivo está compactado. Descompacte e envie o conteúdo.",
+    ),
     (
         b"<",
         "arquivo_html",
-        "O arquivo é HTML ou XML. Abra-o na planilha e salve como .xlsx ou CSV.",
+        "O arquivo é HTML ou XML. Abra em um programa de planilhas e salve como .xlsx ou CSV.",
     ),
 )
 _ZIP = b"PK\x03\x04"
@@ -89,8 +93,8 @@ def _format_of(path: Path, media_type: str, bounds: TableBounds) -> TableFormat:
     if size > bounds.file_bytes:
         raise FileUnreadable(
             "arquivo_grande_demais",
-            f"O arquivo tem mais de {whole(bounds.file_bytes // 1_000_000)} MB. Divida-o e envie"
-            " cada parte como um lote.",
+            f"O arquivo tem mais de {whole(bounds.file_bytes // 1_000_000)} MB. Divida o arquivo"
+            " e envie cada parte como um lote.",
         )
     with path.open("rb") as file:
         head = file.read(64)

@@ -190,8 +190,8 @@ def _lines(file: TextIO, bounds: TableBounds) -> Iterator[str]:
         if len(line) > bounds.row_characters:
             raise FileUnreadable(
                 "linha_longa_demais",
-                f"A linha {number} tem mais de {bounds.row_characters} caracteres: não parece uma"
-                " tabela. Exporte-a de novo como CSV, uma linha para cada empresa.",
+                f"A linha {number} tem mais de {bounds.row_characters} caracteres e não parece"
+                " uma tabela. Exporte de novo como CSV, com uma linha por empresa.",
                 number,
             )
         if "\x00" in line:
@@ -219,8 +219,8 @@ def _check_size(cells: list[str], number: int, bounds: TableBounds) -> None:
 def _unclosed_quote(number: int, column: str = "") -> FileUnreadable:
     return FileUnreadable(
         "aspas_abertas",
-        f"Na linha {number}{column} há aspas que abrem um texto e não se fecham: o resto do arquivo"
-        " ficaria dentro dele. Feche ou apague as aspas e envie o arquivo de novo.",
+        f"Na linha {number}{column} há aspas abertas que não são fechadas. Feche ou apague as"
+        " aspas e envie o arquivo de novo.",
         number,
     )
 

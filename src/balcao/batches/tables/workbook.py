@@ -41,12 +41,12 @@ _ERRORS: Mapping[str, tuple[str, str]] = {
     ),
     reader.LOCKED: (
         "planilha_com_senha",
-        "A planilha tem senha. Salve uma cópia sem senha e envie-a.",
+        "A planilha tem senha. Salve uma cópia sem senha e envie.",
     ),
     reader.DAMAGED: (
         "planilha_danificada",
-        "O arquivo não pôde ser lido como planilha .xlsx. Abra-o, salve de novo como .xlsx ou CSV"
-        " e envie.",
+        "O arquivo não pôde ser lido como planilha .xlsx. Abra, salve de novo como .xlsx ou CSV e"
+        " envie.",
     ),
     reader.COLUMNS: (
         "colunas_demais",

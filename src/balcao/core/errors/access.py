@@ -21,7 +21,7 @@ class AddressNotAllowed(CallerError):
         "Esta chave não pode ser usada a partir do endereço desta requisição, que o serviço não"
         " conhece: há um proxy à frente que a configuração não nomeia."
     )
-    short = "Chave usada de outro endereço"
+    short = "Endereço não permitido para a chave"
     sample_arguments = ({"address": "203.0.113.9"},)
 
     def __init__(self, address: str = "") -> None:
@@ -36,7 +36,7 @@ class OperationNotAllowed(CallerError):
     status = 403
     code = "OPERACAO_NAO_PERMITIDA"
     message = "Esta chave não pode fazer esta consulta: as operações dela são outras."
-    short = "Operação fora das da chave"
+    short = "Operação não permitida para a chave"
 
 
 class AdminKeyRequired(CallerError):
@@ -45,7 +45,7 @@ class AdminKeyRequired(CallerError):
     status = 403
     code = "CHAVE_NAO_ADMINISTRA"
     message = "Esta chave não administra a conta: isto pede uma chave com `administra`."
-    short = "Chave que não administra"
+    short = "Chave sem permissão de administração"
 
 
 class ClientRequired(InvalidInput):
@@ -53,7 +53,7 @@ class ClientRequired(InvalidInput):
 
     code = "CLIENTE_OBRIGATORIO"
     message = "Esta chave exige o cabeçalho X-Cliente em cada consulta: diga para quem ela é."
-    short = "Faltou X-Cliente"
+    short = "X-Cliente ausente"
 
 
 class RateLimited(CallerError):

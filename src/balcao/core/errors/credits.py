@@ -14,8 +14,8 @@ class InsufficientCredits(CallerError):
     notice = Notice(
         "warn",
         "Créditos insuficientes",
-        "A consulta precisava de mais créditos do que havia disponíveis.",
-        "Peça créditos a quem administra a conta, e consulte de novo.",
+        "O preço da consulta era maior que os créditos disponíveis.",
+        "Peça créditos ao gestor da conta e consulte de novo.",
     )
     sample_arguments = ({"needed_credits": 1, "available_credits": 0},)
 
@@ -40,8 +40,8 @@ class CeilingOfRequest(CallerError):
     notice = Notice(
         "warn",
         "Acima do máximo permitido",
-        "A consulta podia custar mais créditos do que o máximo enviado com ela.",
-        "Envie um máximo maior em X-Creditos-Maximos, ou aceite um resultado guardado.",
+        "O preço da consulta podia passar do máximo enviado com ela.",
+        "Envie um máximo maior em X-Creditos-Maximos ou aceite um resultado guardado.",
     )
     sample_arguments = ({"needed_credits": 2, "ceiling_credits": 1},)
 
@@ -96,12 +96,12 @@ class CeilingOfKey(CeilingReached):
 
     code = "TETO_DA_CHAVE"
     message = "O teto desta chave não comporta a consulta. Nada foi consultado nem cobrado."
-    short = "Teto da chave atingido"
+    short = "Orçamento da chave esgotado"
     notice = Notice(
         "warn",
-        "Teto da chave atingido",
-        "O teto desta chave não comportava a consulta.",
-        "Espere o período recomeçar, ou peça um teto maior a quem administra a conta.",
+        "Orçamento da chave esgotado",
+        "O valor restante no orçamento desta chave era menor que o preço da consulta.",
+        "Espere o próximo período ou peça um limite maior ao gestor da conta.",
     )
 
 
@@ -110,12 +110,12 @@ class CeilingOfBatch(CeilingReached):
 
     code = "TETO_DO_LOTE"
     message = "O teto do lote não comporta a consulta. Nada foi consultado nem cobrado."
-    short = "Teto do lote atingido"
+    short = "Limite de gasto do lote atingido"
     notice = Notice(
         "warn",
-        "Teto do lote atingido",
-        "O teto deste lote não comportava a consulta.",
-        "Aumente o teto do lote e retome-o.",
+        "Limite de gasto do lote atingido",
+        "O valor restante no limite deste lote era menor que o preço da consulta.",
+        "Aumente o limite de gasto do lote e retome.",
     )
 
 
@@ -124,12 +124,12 @@ class CeilingOfWallet(CeilingReached):
 
     code = "TETO_DA_CARTEIRA"
     message = "O teto da carteira não comporta a consulta. Nada foi consultado nem cobrado."
-    short = "Teto da carteira atingido"
+    short = "Orçamento da carteira esgotado"
     notice = Notice(
         "warn",
-        "Teto da carteira atingido",
-        "O teto da carteira não comportava a consulta.",
-        "Espere o período recomeçar, ou aumente o teto da carteira.",
+        "Orçamento da carteira esgotado",
+        "O valor restante no orçamento da carteira era menor que o preço da consulta.",
+        "Espere o próximo período ou aumente o limite da carteira.",
     )
 
 
@@ -141,12 +141,12 @@ class CeilingOfClient(CeilingReached):
         "O teto do cliente enviado em X-Cliente não comporta a consulta. Nada foi consultado nem"
         " cobrado."
     )
-    short = "Teto do cliente atingido"
+    short = "Orçamento do cliente esgotado"
     notice = Notice(
         "warn",
-        "Teto do cliente atingido",
-        "O teto deste cliente não comportava a consulta.",
-        "Espere o período recomeçar, ou peça um teto maior a quem administra a conta.",
+        "Orçamento do cliente esgotado",
+        "O valor restante no orçamento deste cliente era menor que o preço da consulta.",
+        "Espere o próximo período ou peça um limite maior ao gestor da conta.",
     )
 
 

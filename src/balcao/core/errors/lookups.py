@@ -87,8 +87,8 @@ class UfRequired(InvalidInput):
     notice: Notice = Notice(
         "warn",
         "Faltou a UF",
-        "Não se descobriu em que UF está a empresa. Escolha a UF.",
-        "Consulte de novo, com a UF.",
+        "Não foi possível descobrir a UF da empresa. Escolha a UF.",
+        "Consulte de novo e informe a UF.",
     )
     field = "uf"
     hint = "Escolha a UF."
@@ -117,9 +117,9 @@ class BirthDateRequired(InvalidInput):
 
     code = "DATA_NASCIMENTO_OBRIGATORIA"
     message = "Com cpf, informe também data_nascimento, na forma yyyyMMdd."
-    short = "Faltou a data de nascimento"
+    short = "Data de nascimento ausente"
     field = "nascimento"
-    hint = "Informe a data de nascimento de quem tem este CPF."
+    hint = "Informe a data de nascimento do titular deste CPF."
 
 
 class InvalidBirthDate(InvalidInput):
@@ -129,7 +129,7 @@ class InvalidBirthDate(InvalidInput):
     message = "data_nascimento deve ser uma data que existe, na forma yyyyMMdd."
     short = "Data de nascimento inválida"
     field = "nascimento"
-    hint = "Informe uma data que existe, na forma dia/mês/ano: 25/03/1980."
+    hint = "Informe uma data válida no formato dia/mês/ano, como 25/03/1980."
 
 
 class BirthDateInFuture(InvalidInput):
@@ -139,7 +139,7 @@ class BirthDateInFuture(InvalidInput):
     message = "data_nascimento está no futuro."
     short = "Data de nascimento no futuro"
     field = "nascimento"
-    hint = "Esta data ainda não chegou."
+    hint = "Esta data está no futuro."
 
 
 class ParametersConflict(InvalidInput):
@@ -165,7 +165,7 @@ class TagWithCpf(InvalidInput):
         " código seu."
     )
     detail_is_message = True
-    short = "CPF em marca ou nome"
+    short = "CPF em um código ou nome"
 
 
 class InvalidIdempotencyKey(InvalidInput):
@@ -177,7 +177,7 @@ class InvalidIdempotencyKey(InvalidInput):
     notice = Notice(
         "info",
         "O formulário chegou incompleto",
-        "Faltou o número que impede uma cobrança em dobro.",
+        "Faltou o número que evita cobrança em dobro.",
         "Confira os dados abaixo e consulte de novo.",
     )
 
@@ -194,7 +194,7 @@ class IdempotencyKeyReused(InvalidInput):
     notice = Notice(
         "info",
         "Este formulário já tinha sido usado",
-        "Com ele já foi feita outra consulta, que está no histórico.",
+        "Outra consulta já foi feita com ele e está no histórico.",
         "Confira os dados abaixo e consulte de novo.",
     )
 
@@ -212,7 +212,7 @@ class StillRunning(CallerError):
     notice = Notice(
         "info",
         "Já estava em andamento",
-        "O mesmo formulário já tinha sido enviado, e a primeira consulta ainda corria.",
+        "O mesmo formulário já tinha sido enviado e a primeira consulta ainda estava em andamento.",
         "O resultado está no histórico, na linha da primeira consulta.",
     )
     sample_arguments = ({"retry_in_seconds": 26},)
@@ -235,7 +235,7 @@ class ResultUnavailable(CallerError):
     notice = Notice(
         "warn",
         "Consulta interrompida",
-        "O serviço parou no meio desta consulta, e o resultado se perdeu.",
+        "O serviço parou no meio desta consulta e o resultado se perdeu.",
         "Consulte de novo.",
     )
 
@@ -272,9 +272,9 @@ class NothingInCache(CallerError):
     short = "Nada guardado"
     notice = Notice(
         "info",
-        "Não há nada guardado",
-        "Não há certidão guardada que ainda valha, e a fonte não foi consultada.",
-        "Para consultar a fonte, escolha “A guardada, se ainda valer; senão, a fonte”.",
+        "Nenhum resultado guardado",
+        "Não há certidão guardada válida, e a fonte não foi consultada.",
+        "Para consultar a fonte, escolha “Usar a certidão guardada, se ainda for válida”.",
     )
 
 
@@ -287,8 +287,8 @@ class CnpjNotFound(NotFound):
     notice = Notice(
         "warn",
         "Este CNPJ não existe",
-        "A fonte diz que o CNPJ não existe ou foi removido da base da Receita Federal.",
-        "Confira o número. Uma empresa aberta nos últimos dias pode ainda não constar.",
+        "Segundo a fonte, o CNPJ não existe ou foi removido da base da Receita Federal.",
+        "Confira o número. Uma empresa aberta há poucos dias pode ainda não constar.",
     )
 
 
@@ -302,7 +302,7 @@ class RegistrationNotFound(NotFound):
         "info",
         "Sem inscrição na Suframa",
         "A Suframa respondeu que esta empresa não tem inscrição.",
-        "Confira o número, se esperava uma: cada filial tem a sua inscrição.",
+        "Confira o número. Cada filial tem a própria inscrição.",
     )
 
 
@@ -331,7 +331,7 @@ class FilterRequired(InvalidInput):
     code = "FILTRO_OBRIGATORIO"
     message = "Informe ao menos um filtro da busca, como q, uf ou cnae."
     detail_is_message = True
-    short = "Faltou um filtro"
+    short = "Nenhum filtro informado"
 
 
 class CursorOfAnotherMonth(CallerError):

@@ -17,10 +17,9 @@ class StorageUnreleased(BalcaoError):
 
     operator_hint = (
         "Estes dados são de uma versão de desenvolvimento do Balcão, anterior à primeira"
-        " publicada, e esta versão não os lê; nada foi alterado. Comece com uma pasta de"
-        " dados vazia em BALCAO_HOME (com PostgreSQL, também com um banco de dados vazio em"
-        " BALCAO_DATABASE). Cópias de segurança daquela versão também não podem ser"
-        " restauradas."
+        " publicada. Esta versão não consegue ler esses dados. Nada foi alterado. Comece com uma"
+        " pasta de dados vazia em BALCAO_HOME (com PostgreSQL, também com um banco de dados vazio"
+        " em BALCAO_DATABASE). Backups daquela versão também não podem ser restaurados."
     )
 
 
@@ -28,15 +27,15 @@ class StorageMoved(BalcaoError):
     """The data were moved elsewhere. `detail` is the place, without user or password."""
 
     operator_hint = (
-        "Os dados foram movidos daqui para {detail}: {setting}. Para voltar a usar estes, sem o que"
-        " foi feito lá desde então: {program} storage reopen."
+        "Os dados foram movidos daqui para {detail}: {setting}. Para voltar a usar estes dados,"
+        " sem as mudanças feitas lá desde então: {program} storage reopen."
     )
 
     def operator_text(self, program: str) -> str:
         """Return the text for the operator, with the setting for the new place."""
-        setting = "remova BALCAO_DATABASE, e ponha essa pasta em BALCAO_HOME"
+        setting = "remova BALCAO_DATABASE e defina BALCAO_HOME com essa pasta"
         if self.detail.startswith("postgresql:"):
-            setting = "ponha o endereço desse PostgreSQL em BALCAO_DATABASE"
+            setting = "defina BALCAO_DATABASE com o endereço desse PostgreSQL"
         return self.operator_hint.format(detail=self.detail, setting=setting, program=program)
 
 
@@ -44,7 +43,7 @@ class StorageIncomplete(BalcaoError):
     """The data are still being moved here. `detail`: their origin, without user or password."""
 
     operator_hint = (
-        "Os dados ainda estão sendo movidos para cá, de {detail}. Use os de lá, ou termine a"
+        "Os dados ainda estão sendo movidos de {detail} para cá. Use os de lá ou termine a"
         " mudança a partir de lá: {program} storage move --to … --final."
     )
 
@@ -53,9 +52,9 @@ class PepperDiffers(BalcaoError):
     """The database's API keys were hashed with a `secret.key` other than this folder's."""
 
     operator_hint = (
-        "As chaves deste banco de dados foram feitas com outro segredo. Ponha nesta pasta"
-        " de dados, no lugar do que está aqui, o arquivo secret.key com que foram feitas: o"
-        " de um nó que já serve, ou o que está na cópia de segurança (um arquivo tar)."
+        "As chaves deste banco de dados foram criadas com outro segredo. Substitua o secret.key"
+        " desta pasta de dados pelo original: o de um nó em funcionamento ou o que está no backup"
+        " (um arquivo tar)."
     )
 
 
@@ -63,29 +62,29 @@ class NameTaken(BalcaoError):
     """An account of this name exists already."""
 
     operator_hint = (
-        "Já existe uma conta chamada {detail!r}."
-        " Escolha outro nome; as que existem: {program} account list."
+        "Já existe uma conta chamada {detail!r}. Escolha outro nome. Contas existentes: {program}"
+        " account list."
     )
 
 
 class EmailTaken(BalcaoError):
     """A user with this e-mail address exists already. The error does not contain it."""
 
-    operator_hint = "Já existe um usuário com esse e-mail. Veja: {program} user list."
+    operator_hint = "Esse e-mail já está em uso. Veja: {program} user list."
 
 
 class FormDone(BalcaoError):
     """This form was already carried out."""
 
-    operator_hint = "Isso já foi feito; nada foi alterado de novo."
+    operator_hint = "Isso já foi feito. Nada foi alterado de novo."
 
 
 class TermsRefused(BalcaoError):
     """The account's consumption or debt does not allow these terms."""
 
     operator_hint = (
-        "O que a conta já gastou ou deve não permite essa mudança: um plano com saldo não"
-        " pode começar devendo, nem um teto ficar abaixo do que já foi usado no mês. Nada"
+        "O gasto ou o saldo da conta não permite essa mudança: um plano com saldo não aceita"
+        " saldo negativo, e o limite mensal não pode ser menor que o valor já usado no mês. Nada"
         " foi alterado. Veja: {program} account show CONTA."
     )
 
@@ -94,9 +93,8 @@ class LastOperator(BalcaoError):
     """The change would leave no operator who can sign in."""
 
     operator_hint = (
-        "Esse é o último operador que consegue entrar; sem ele ninguém administraria a"
-        " aplicação. Crie outro antes: {program} user create EMAIL --name NOME"
-        " --operator."
+        "Este é o último operador que consegue entrar. Crie outro antes: {program} user create"
+        " EMAIL --name NOME --operator."
     )
 
 
@@ -104,8 +102,8 @@ class HomeInUse(BalcaoError):
     """Another server is using this data folder. `detail` is the folder."""
 
     operator_hint = (
-        "A pasta de dados {detail} já está em uso por outro servidor."
-        " Encerre-o, ou use outra pasta: BALCAO_HOME=OUTRA_PASTA."
+        "A pasta de dados {detail} já está em uso por outro servidor. Encerre o servidor ou use"
+        " outra pasta: BALCAO_HOME=OUTRA_PASTA."
     )
 
 
@@ -113,9 +111,9 @@ class RestoreInterrupted(BalcaoError):
     """A restore stopped while it was replacing the data. `detail` is the data folder."""
 
     operator_hint = (
-        "Uma restauração em {detail} foi interrompida no meio, e os dados de lá não estão inteiros."
-        " Repita-a: {program} backup restore ARQUIVO --replace. O que havia antes não se perdeu:"
-        " está na pasta before-restore-… (com PostgreSQL, na cópia before-restore-….tar)."
+        "Uma restauração em {detail} foi interrompida e os dados estão incompletos. Repita:"
+        " {program} backup restore ARQUIVO --replace. Os dados anteriores não se perderam: estão"
+        " na pasta before-restore-… (com PostgreSQL, no backup before-restore-….tar)."
     )
 
 
@@ -123,8 +121,8 @@ class HomeDamaged(BalcaoError):
     """A file of the data folder is missing or incomplete. `detail` is its name."""
 
     operator_hint = (
-        "O arquivo {detail} falta ou está incompleto. Sem ele nenhuma chave emitida"
-        " é reconhecida: restaure-o da cópia de segurança."
+        "O arquivo {detail} está ausente ou incompleto. Sem ele, nenhuma chave emitida é"
+        " reconhecida. Restaure o arquivo de um backup."
     )
 
 

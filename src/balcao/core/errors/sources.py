@@ -18,8 +18,8 @@ class SourceUnavailable(SourceError):
     notice = Notice(
         "bad",
         "Fonte indisponível",
-        "Quem responde esta consulta está fora do ar ou em manutenção.",
-        "Tente mais tarde. A página da situação das fontes mostra quando elas voltam.",
+        "A fonte desta consulta está fora do ar ou em manutenção.",
+        "Tente mais tarde. Acompanhe na página de situação das fontes.",
     )
 
     def __init__(self, detail: str = "", retry_in_seconds: int = 30) -> None:
@@ -37,8 +37,8 @@ class NotServed(SourceUnavailable):
     notice = Notice(
         "bad",
         "Consulta não atendida",
-        "Nenhuma fonte deste serviço responde esta consulta: a operação, a UF ou o documento.",
-        "Fale com quem opera o serviço.",
+        "Nenhuma fonte deste serviço atende esta operação, UF ou documento.",
+        "Fale com o operador do serviço.",
     )
 
 
@@ -49,8 +49,8 @@ class SourceFailed(SourceError):
     notice = Notice(
         "bad",
         "A fonte falhou",
-        "A fonte foi consultada e não deu uma resposta que se possa usar.",
-        "Tente de novo em instantes, ou aceite um resultado guardado.",
+        "A fonte foi consultada e não deu uma resposta válida.",
+        "Tente de novo em instantes ou aceite um resultado guardado.",
     )
 
 
@@ -72,8 +72,8 @@ class DataRefused(SourceRefused):
     notice = Notice(
         "warn",
         "A fonte recusou os dados",
-        "A data de nascimento não é a que a Receita Federal tem deste CPF.",
-        "Confira o CPF e a data, e consulte de novo.",
+        "A data de nascimento não é a registrada na Receita Federal para este CPF.",
+        "Confira o CPF e a data e consulte de novo.",
     )
 
 
@@ -89,7 +89,7 @@ class NewIssueRefused(SourceRefused):
     notice = Notice(
         "warn",
         "A fonte recusou uma emissão nova",
-        "Ela não emite outra certidão enquanto uma com efeitos de negativa está em vigor.",
+        "A fonte não emite outra certidão enquanto houver uma com efeitos de negativa em vigor.",
         "Consulte de novo e escolha a 2ª via.",
     )
 
@@ -107,7 +107,7 @@ class CertificateFailed(BalcaoError):
     notice = Notice(
         "bad",
         "A fonte falhou",
-        "A fonte foi consultada e não deu uma resposta que se possa usar.",
-        "Espere alguns minutos antes de repetir: a Receita Federal pode ter começado a emitir a"
-        " certidão, e então a consulta seguinte a encontra.",
+        "A fonte foi consultada e não deu uma resposta válida.",
+        "Espere alguns minutos antes de repetir. A Receita Federal pode ter começado a emitir a"
+        " certidão, que a próxima consulta encontrará.",
     )

@@ -17,12 +17,12 @@ class StorageFailed(BalcaoError):
     notice = Notice(
         "bad",
         "Serviço indisponível",
-        "O serviço não consegue gravar no momento, e por isso não consulta.",
+        "O serviço não consegue gravar no momento e, por isso, não faz consultas.",
         "Tente mais tarde.",
     )
     operator_hint = (
-        "O banco de dados não pôde ser gravado ({detail}); nada foi alterado."
-        " Verifique o disco: {program} doctor."
+        "Não foi possível gravar no banco de dados ({detail}). Nada foi alterado. Verifique o"
+        " disco: {program} doctor."
     )
 
 
@@ -41,14 +41,14 @@ class CommitUncertain(StorageFailed):
     )
     # After the promotion of a standby the outcome is known within a second.
     retry_in_seconds = 5
-    short = "Não se sabe se foi cobrada"
+    short = "Cobrança incerta"
     notice = Notice(
         "bad",
-        "Não se sabe se a consulta foi feita",
-        "O serviço perdeu a ligação com o banco de dados enquanto gravava a consulta. Ela pode ter"
-        " sido feita e cobrada.",
-        "Espere alguns segundos e envie este mesmo formulário de novo: ele nunca é cobrado duas"
-        " vezes. Se a consulta foi feita, o resultado aparece.",
+        "Não foi possível confirmar a consulta",
+        "O serviço perdeu a conexão com o banco de dados enquanto gravava a consulta. Ela pode"
+        " ter sido feita e cobrada.",
+        "Espere alguns segundos e envie este mesmo formulário de novo. Ele nunca é cobrado duas"
+        " vezes. Se a consulta já foi feita, o resultado aparece.",
     )
 
 
@@ -58,8 +58,8 @@ class ClockOff(BalcaoError):
     status = 503
     code = SourceUnavailable.code
     message = (
-        "O relógio desta máquina difere em mais de 5 segundos do relógio do banco de dados:"
-        " acerte os dois (NTP)."
+        "O relógio desta máquina difere do relógio do banco de dados em mais de 5 segundos."
+        " Acerte os dois (NTP)."
     )
     short = SourceUnavailable.short
 
@@ -74,7 +74,7 @@ class Overloaded(BalcaoError):
     notice = Notice(
         "warn",
         "Serviço sobrecarregado",
-        "Há consultas demais em andamento, e esta não foi feita.",
+        "Há consultas demais em andamento. Esta não foi feita.",
         "Tente de novo em instantes.",
     )
 

@@ -35,7 +35,7 @@ def _ours(error: Exception) -> str | None:
         if type(cause).__module__.startswith("obstore"):
             return (
                 f"Os comprovantes não podem ser guardados em BALCAO_RECEIPTS ({error.detail})."
-                " Ela é o caminho de uma pasta, ou um endereço como s3://balde/prefixo."
+                " Use o caminho de uma pasta ou um endereço como s3://bucket/prefixo."
             )
         if isinstance(cause, OSError):
             return _system(cause)
@@ -62,9 +62,9 @@ def _open_data(error: Exception) -> str | None:
         case opendata.VerificationFailed():
             problems = "; ".join(error.problems)
             advice = (
-                "Se o tamanho está certo, repita com --force."
+                "Se o tamanho estiver certo, repita com --force."
                 if error.only_size
-                else "Baixe os arquivos de novo: --force não muda isto."
+                else "Baixe os arquivos de novo. Aqui --force não ajuda."
             )
             return (
                 f"O mês foi lido, mas não passou na verificação: {problems}."
@@ -80,21 +80,18 @@ def _sqlite(error: Exception) -> str | None:
 
     match error:
         case apsw.FullError():
-            return "O disco está cheio; nada foi alterado. Libere espaço e repita."
+            return "O disco está cheio. Nada foi alterado. Libere espaço e repita."
         case apsw.BusyError() | apsw.LockedError():
             return "O banco de dados está ocupado por outro processo. Repita em instantes."
         case apsw.NotADBError() | apsw.CorruptError():
-            return (
-                "O banco de dados está danificado. Restaure uma cópia de segurança:"
-                f" {program()} backup list."
-            )
+            return f"O banco de dados está danificado. Restaure um backup: {program()} backup list."
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return (
                 "O banco de dados não pode ser aberto para gravação. Verifique o dono e as"
                 f" permissões da pasta de dados: {program()} doctor."
             )
         case apsw.IOError():
-            return "O disco falhou ao ler ou gravar o banco de dados; nada foi alterado."
+            return "O disco falhou ao ler ou gravar o banco de dados. Nada foi alterado."
     return None
 
 

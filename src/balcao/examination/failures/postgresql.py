@@ -7,9 +7,9 @@ import re
 _REASONS = (
     (
         r"^old timeline",
-        "Este PostgreSQL é um primário antigo: outro já foi promovido depois dele, e o que for"
-        " gravado aqui se perde. Nada foi alterado. Encerre-o e recrie-o como réplica (pg_rewind ou"
-        " pg_basebackup). Se a volta a ele é intencional, encerre os nós e apague"
+        "Este PostgreSQL é um primário antigo. Outro já foi promovido depois dele, e o que for"
+        " gravado aqui se perde. Nada foi alterado. Encerre este servidor e recrie como réplica"
+        " (pg_rewind ou pg_basebackup). Se a volta é intencional, encerre os nós e apague"
         " postgresql-timelines.json da pasta de dados de cada um.",
     ),
     (
@@ -20,47 +20,46 @@ _REASONS = (
     ),
     (
         r"^server too old",
-        "Esta versão do PostgreSQL é antiga demais: o Balcão precisa da 14 ou mais nova.",
+        "Esta versão do PostgreSQL é antiga demais. O Balcão precisa da 14 ou mais nova.",
     ),
     (
         r"session is read-only|server is in hot standby mode|ReadOnlySqlTransaction",
         "O PostgreSQL encontrado só aceita leitura: é uma réplica, ou está com"
-        " default_transaction_read_only ligado. Ponha no endereço todos os hosts"
-        " (host1,host2), promova a réplica, ou desligue essa configuração.",
+        " default_transaction_read_only ligado. Inclua no endereço todos os hosts (host1,host2),"
+        " promova a réplica ou desative essa configuração.",
     ),
     (
         r"no password supplied",
-        "O PostgreSQL pede uma senha, e não há nenhuma: ponha-a em PGPASSWORD, em ~/.pgpass ou no"
-        " endereço.",
+        "O PostgreSQL exige uma senha. Informe em PGPASSWORD, em ~/.pgpass ou no endereço.",
     ),
     (
         r"password authentication failed|autenticação do tipo senha falhou",
-        "O PostgreSQL recusou o usuário ou a senha. Corrija-os no endereço, em PGPASSWORD ou em"
+        "O PostgreSQL recusou o usuário ou a senha. Corrija no endereço, em PGPASSWORD ou em"
         " ~/.pgpass.",
     ),
     (
         r"no pg_hba\.conf entry|nenhuma entrada no pg_hba\.conf",
-        "O PostgreSQL não aceita esse usuário, vindo desta máquina, nesse banco de dados: permita-o"
+        "O PostgreSQL não aceita esse usuário, vindo desta máquina, nesse banco de dados. Permita"
         " no pg_hba.conf do servidor.",
     ),
     (
         r'database ".*" does not exist|banco de dados ".*" não existe',
-        "Esse banco de dados não existe no PostgreSQL. Corrija o nome no endereço, ou crie-o:"
-        " createdb --owner USUÁRIO BANCO.",
+        "Esse banco de dados não existe no PostgreSQL. Corrija o nome no endereço ou crie o"
+        " banco: createdb --owner USUÁRIO BANCO.",
     ),
     (
         r'role ".*" does not exist|(role|papel) ".*" não existe',
-        "Esse usuário não existe no PostgreSQL. Corrija o endereço, ou crie-o: createuser.",
+        "Esse usuário não existe no PostgreSQL. Corrija o endereço ou crie o usuário: createuser.",
     ),
     (
         r"failed to resolve host|could not translate host name",
-        "O nome da máquina do PostgreSQL não foi encontrado. Corrija-o no endereço, ou verifique o"
+        "O nome da máquina do PostgreSQL não foi encontrado. Corrija o endereço ou verifique o"
         " DNS.",
     ),
     (
         r"too many clients|too many connections|remaining connection slots|muitos clientes",
-        "O PostgreSQL não tem mais conexões livres: aumente max_connections, ou encerre quem as"
-        " usa.",
+        "O PostgreSQL não tem mais conexões livres. Aumente max_connections ou encerre conexões"
+        " em uso.",
     ),
     (
         r"starting up|shutting down|recovery mode|sendo iniciado|sendo desligado",
@@ -69,17 +68,16 @@ _REASONS = (
     (
         r"Connection refused|No such file or directory|timeout expired|Network is unreachable"
         r"|No route to host",
-        "Ninguém responde no endereço do PostgreSQL. Verifique se ele está no ar, a máquina e a"
-        " porta.",
+        "O PostgreSQL não responde. Verifique se ele está em funcionamento, a máquina e a porta.",
     ),
     (
         r"in connection info string|URI|connection option",
-        "O endereço do PostgreSQL não pode ser lido. Ele é assim:"
-        " postgresql://usuário:senha@host:5432/banco; o que não é letra nem algarismo na senha vai"
-        " codificado (@ é %40).",
+        "O endereço do PostgreSQL é inválido. Formato:"
+        " postgresql://usuário:senha@host:5432/banco. Na senha, codifique o que não é letra nem"
+        " algarismo (@ é %40).",
     ),
 )
-_WHERE = "(O endereço é o de BALCAO_DATABASE ou, ao mudar os dados de lugar, o de --to.)"
+_WHERE = "(O endereço é o de BALCAO_DATABASE ou, em uma mudança de dados, o de --to.)"
 
 
 def is_postgresql(error: BaseException | None) -> bool:
@@ -98,6 +96,6 @@ def explain(error: BaseException | None, detail: str) -> str:
         if re.search(pattern, text):
             return f"{sentence} {_WHERE}"
     return (
-        f"O PostgreSQL não respondeu como devia ({detail}). Verifique se está no ar, e o"
-        f" endereço. {_WHERE}"
+        f"O PostgreSQL não respondeu corretamente ({detail}). Verifique se ele está em"
+        f" funcionamento e o endereço. {_WHERE}"
     )

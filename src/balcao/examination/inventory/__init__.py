@@ -113,7 +113,7 @@ class Inventory:
         """Return what a disabled source is missing."""
         *others, last = SWITCHES[name]
         switches = f"{', '.join(others)} e {last}" if others else last
-        return self.out_of_use.get(name) or f"ligue com {switches}"
+        return self.out_of_use.get(name) or f"ative com {switches}"
 
     def block(self, name: str) -> str:
         """Return the section of `balcao.toml` that switches a source on, without its keys."""

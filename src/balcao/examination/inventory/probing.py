@@ -224,7 +224,7 @@ async def _run_one(probe: Probe, settings: Settings, tls: ssl.SSLContext) -> Res
     seconds = sum(call.seconds for call in calls)
     if status == "ok" and seconds > settings.source_timeout_seconds:
         status = "warn"
-        text += "; devagar: em uma consulta já se teria passado à fonte seguinte"
+        text += "; lenta: em uma consulta, a fonte seguinte já teria sido usada"
     apart = ahead[-1] if ahead else None
     return Result(provider.name, probe.inquiries, probe.uf, status, text, seconds, apart)
 

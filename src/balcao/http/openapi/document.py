@@ -37,8 +37,8 @@ _PLAIN_TEXT = "text/plain"
 _TEXT_SCHEMA_NAME = f"{SCHEMAS}Texto"  # in names of shared responses that are not JSON
 _FACE_RESULT, _FACE_ERROR = "RespostaDeFace", "ErroDeFace"
 _FACE_SCHEMAS: Mapping[str, str] = {
-    _FACE_RESULT: "Os dados cadastrais na forma do serviço original; veja o exemplo.",
-    _FACE_ERROR: "Uma recusa ou falha na forma do serviço original; veja os exemplos.",
+    _FACE_RESULT: "Os dados cadastrais no formato do serviço original. Veja o exemplo.",
+    _FACE_ERROR: "Uma recusa ou falha no formato do serviço original. Veja os exemplos.",
 }
 
 # The fields that `free_answer` adds: schema, meaning, example.

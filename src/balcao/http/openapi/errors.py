@@ -30,26 +30,26 @@ _ENVELOPE = ("request_id", "success", "error", "error_message", "message")
 _FURTHER: Mapping[str, str] = {
     "cnpj": "CNPJ consultado, sem pontuação, quando é conhecido.",
     "cpf": "CPF consultado, sem pontuação, quando é conhecido.",
-    "inscricoes_estaduais": "Sempre vazia: nada se sabe das inscrições.",
+    "inscricoes_estaduais": "Sempre vazia: não há dados de inscrições.",
     "response": "Sempre nulo: não há dados.",
 }
 _CREDITS: Mapping[str, str] = {
-    "creditos_necessarios": "Só com status 402: os créditos que a consulta pede.",
-    "creditos_disponiveis": "Só com `SALDO_INSUFICIENTE`: os créditos que a conta tem.",
-    "creditos_maximos": "Só com `TETO_DA_REQUISICAO`: o que X-Creditos-Maximos permite.",
+    "creditos_necessarios": "Só com status 402: o preço máximo da consulta, em créditos.",
+    "creditos_disponiveis": "Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta.",
+    "creditos_maximos": "Só com `TETO_DA_REQUISICAO`: o máximo enviado em X-Creditos-Maximos.",
 }
 
 _OF_CEILINGS: Mapping[str, tuple[Mapping[str, Any], str]] = {
-    "teto": ({"type": "integer", "minimum": 0}, "O teto do orçamento que recusou."),
-    "usado": ({"type": "integer", "minimum": 0}, "O que dele foi usado no período."),
+    "teto": ({"type": "integer", "minimum": 0}, "O limite do orçamento que recusou a consulta."),
+    "usado": ({"type": "integer", "minimum": 0}, "O valor usado no período."),
     "reservado": (
         {"type": "integer", "minimum": 0},
-        "O que está reservado por consultas em andamento.",
+        "O valor reservado por consultas em andamento.",
     ),
-    "necessario": ({"type": "integer", "minimum": 0}, "O que a consulta pede."),
+    "necessario": ({"type": "integer", "minimum": 0}, "O preço máximo da consulta."),
     "volta_em": (
         {"type": ["string", "null"], "format": "date-time"},
-        "Quando o período recomeça; nulo: nunca.",
+        "Quando começa o próximo período. Nulo: nunca.",
     ),
 }
 
@@ -184,7 +184,7 @@ def _schema(properties: Mapping[str, Any], required: Mapping[str, Any] | Sequenc
             },
             "success": {"type": "boolean", "description": "Sempre `false` nesta resposta."},
             "error": {"type": "boolean", "description": "Sempre `true` nesta resposta."},
-            "error_message": {"$ref": SCHEMAS + _DETAIL, "description": "O que houve."},
+            "error_message": {"$ref": SCHEMAS + _DETAIL, "description": "O erro."},
             "message": {"type": "string", "description": "Igual a `error_message.message`."},
             **properties,
             **{name: {**count, "description": text} for name, text in _CREDITS.items()},
@@ -200,15 +200,15 @@ def _schema(properties: Mapping[str, Any], required: Mapping[str, Any] | Sequenc
 def _detail() -> dict[str, Any]:
     return {
         "type": "object",
-        "description": "O que houve, para pessoas e para programas.",
+        "description": "O erro, para pessoas e para programas.",
         "properties": {
             "message": {"type": "string", "description": "Texto para pessoas."},
             "code": {
                 "type": "string",
                 "pattern": "^[A-Z][A-Z0-9_]+$",
                 "description": (
-                    "Código estável, para programas; podem aparecer novos. Os de cada status estão"
-                    " na descrição das respostas."
+                    "Código estável, para programas. Podem aparecer novos. Os códigos de cada"
+                    " status estão na descrição das respostas."
                 ),
             },
         },

@@ -70,23 +70,25 @@ def sentence(state: FetchState) -> str:
     month = f"o mês {state.month}"
     match state.standing:
         case "esperando_mes":
-            return "À espera do próximo mês: não há um mais novo publicado"
+            return "Aguardando o próximo mês: nenhum mais novo foi publicado"
         case "incompleto":
-            return f"Espera que {month} esteja completo: {state.reason}"
+            return f"Aguardando {month} ficar completo: {state.reason}"
         case "baixando" if state.running:
             return f"Baixando {month}: {state.percent}%"
         case "baixando":
-            return f"O download foi interrompido em {state.percent}% d{month}, e continua dali"
+            return (
+                f"O download foi interrompido em {state.percent}% d{month} e continua desse ponto"
+            )
         case "importando" if state.running:
             return f"Importando {month}, que já foi baixado"
         case "importando":
             return f"A importação foi interrompida: {month} já está baixado"
         case "trocado":
-            return f"{month.capitalize()} foi baixado, conferido e posto em uso"
+            return f"{month.capitalize()} foi baixado, verificado e colocado em uso"
         case _ if state.month is None:
-            return f"Nenhum mês pôde ser procurado: {state.reason}"
+            return f"Não foi possível procurar um mês: {state.reason}"
         case _:
-            return f"{month.capitalize()} não foi posto em uso: {state.reason}"
+            return f"{month.capitalize()} não foi colocado em uso: {state.reason}"
 
 
 def read_state(store: Path) -> FetchState | None:

@@ -309,8 +309,8 @@ def _check_space(context: FetchContext, download: Download) -> None:
 def _require_space(folder: Path, needed: int, free: int) -> None:
     if free < needed:
         raise NoRoom(
-            f"{folder} precisa de uns {needed >> 20} MiB para o mês novo e o anterior, e tem"
-            f" {free >> 20} MiB"
+            f"{folder} precisa de cerca de {needed >> 20} MiB para o mês novo e o anterior."
+            f" Livres: {free >> 20} MiB"
         )
 
 

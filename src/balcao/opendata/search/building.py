@@ -90,7 +90,7 @@ def build_index(store: Path, progress: ProgressListener | None = None, workers: 
         make_durable(work.path / building)
         _verify(work.path / building, snapshot, path)
         if not path.exists():
-            raise OpenDataError(f"{path.name} não existe mais: outro mês tomou o seu lugar")
+            raise OpenDataError(f"{path.name} não existe mais: outro mês entrou no lugar")
         (work.path / building).replace(index_path(path))
         work.remove()
     return index_path(path)
@@ -245,6 +245,6 @@ def _verify(building: Path, snapshot: Snapshot, path: Path) -> None:
             step = max(1, index.count // _LOOKED_UP)
             lost = sum(not index.finds(ordinal) for ordinal in range(0, index.count, step))
             if lost:
-                problems.append(f"o índice não acha {lost} estabelecimentos")
+                problems.append(f"o índice não encontra {lost} estabelecimentos")
     if problems:
         raise VerificationFailed(problems)

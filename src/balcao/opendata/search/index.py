@@ -185,7 +185,7 @@ def open_index(snapshot: Path) -> SearchIndex:
         index = SearchIndex(index_path(snapshot), opened)
         if not identity_of(snapshot).hex().startswith(index.stamp):
             index.close()
-            raise OpenDataError(f"{index_path(snapshot)} não é deste mês, ou tem outra forma")
+            raise OpenDataError(f"{index_path(snapshot)} não é deste mês ou tem outro formato")
     except OpenDataError:
         opened.close()
         raise

@@ -16,9 +16,9 @@ def form(slug: str, title: str, answers: str) -> FormWords:
         slug,
         title,
         answers,
-        "1 crédito guardada, 2 da fonte",
-        "Uma certidão guardada que ainda vale custa 1 crédito; uma consulta à fonte, 2."
-        " Falhas não custam nada.",
+        "1 crédito com certidão guardada, 2 na fonte",
+        "Uma certidão guardada e válida custa 1 crédito. Uma consulta à fonte custa 2. Falhas não"
+        " são cobradas.",
     )
 
 
@@ -26,10 +26,10 @@ def keeping(until: str | None, is_over: bool | None) -> Sequence[Fact]:
     """Return the fact until when the same lookup costs less; `until` None: it does not."""
     kept, online = (credits(PRICES[path]) for path in ("cache", "online"))
     if until is None:
-        return (("Guardada", f"Não fica guardada: a próxima consulta custa {online}"),)
+        return (("Guardada", f"Não fica guardada. A próxima consulta custa {online}"),)
     if is_over:
-        return (("Guardada", f"Não está mais guardada: a próxima consulta custa {online}"),)
-    return (("Guardada até", f"{until}; até lá, outra consulta custa {kept}"),)
+        return (("Guardada", f"Não está mais guardada. A próxima consulta custa {online}"),)
+    return (("Guardada até", f"{until}. Até lá, uma nova consulta custa {kept}"),)
 
 
 def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
@@ -48,8 +48,8 @@ def expired(until: str | None, later: Extended | None, now_ms: int) -> Headline:
         return Headline(
             "warn",
             "Certidão vencida, prorrogada por ato",
-            f"Pela fonte venceu em {day(until)}. {later.act} a prorroga até {day(later.until)}:"
-            " confira o ato antes de usá-la.",
+            f"Segundo a fonte, venceu em {day(until)}. Prorrogada até {day(later.until)} por"
+            f" {later.act}. Confira o ato antes de usar.",
         )
     return Headline(
         "bad",
@@ -62,7 +62,7 @@ def by_act(later: Extended | None) -> Sequence[Fact]:
     """Return the fact with the last day by an act, shown next to the source's own."""
     if later is None:
         return ()
-    text = f"{day(later.until)}, por {later.act} (informado por quem opera o serviço)"
+    text = f"{day(later.until)}, por {later.act} (informado pelo operador do serviço)"
     return (("Prorrogada por ato até", text),)
 
 

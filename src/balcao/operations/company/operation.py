@@ -54,9 +54,9 @@ class CompanyAnswer(msgspec.Struct, frozen=True):
     data_base: Annotated[
         str | None,
         doc(
-            "Dia a que os dados se referem: o da extração, quando vêm de uma cópia do cadastro"
-            " público; senão, o dia (horário de Brasília) em que a fonte foi consultada. Nulo"
-            " quando a fonte tem uma cópia e não informa de que dia.",
+            "Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o"
+            " dia (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não"
+            " informa a data.",
             format="date",
         ),
     ]
@@ -65,13 +65,13 @@ class CompanyAnswer(msgspec.Struct, frozen=True):
 
 CNPJ = cnpj_in_path("90010001000100")
 STRATEGY = StrategyChoice(
-    "Cache ou fonte primeiro, e o que fazer quando a fonte falha.",
+    "Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar.",
     BY_AGE,
     default=Strategy.ONLINE_PREFERENCIAL,
 )
 OPTIN = WordChoice(
     "optin",
-    "1 pede o CPF dos sócios; precisa estar habilitado na conta.",
+    "`1` inclui o CPF dos sócios. Precisa estar habilitado na conta.",
     ("0", "1"),
     field="optin",
 )
@@ -83,7 +83,7 @@ RULE = "company/lookup"
 RULES: Rules = {
     RULE: Rule(
         "cnpj-receita-federal: 1 por consulta concluída",
-        "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+        "1 crédito por consulta respondida.",
     ),
 }
 
@@ -111,8 +111,7 @@ class CompanyLookup(Operation):
     title = "Dados cadastrais da empresa (Receita Federal)"
     description = (
         "Dados cadastrais de um CNPJ: nome, situação, endereço, atividades, natureza jurídica,"
-        " porte e sócios. Custa 1 crédito por consulta concluída sem erro, venha ela do cache ou"
-        " da fonte; erros não custam nada."
+        " porte e sócios. Custa 1 crédito por consulta respondida. Erros não são cobrados."
     )
     rules = RULES
     absence = CnpjNotFound
@@ -120,8 +119,8 @@ class CompanyLookup(Operation):
     sources_title = "cadastro de empresas"
     sources = ("snapshot", "minha_receita", "cnpja", "serpro")
     sources_setting = (
-        "Quem responde o cadastro de empresas, nesta ordem (`snapshot` é o mês"
-        " importado); as fontes não configuradas são puladas."
+        "Fontes do cadastro de empresas, em ordem (`snapshot` é o mês importado). Fontes não"
+        " configuradas são ignoradas."
     )
     source_facts = ("alphanumeric", "full_partners")
     answer_bytes_max = 4_000_000

@@ -30,11 +30,11 @@ FORM = FormWords(
     title="Empresa",
     answers="Cadastro da Receita Federal: situação, endereço, atividades, porte e sócios.",
     price="1 crédito",
-    price_sentence="1 crédito, venha a resposta de onde vier. Falhas não custam nada.",
+    price_sentence="1 crédito por consulta respondida. Falhas não são cobradas.",
 )
 FAILURES = {
     SourceFailed.code: source_failed(
-        "A fonte do cadastro não respondeu, ou deu uma resposta que não se pode usar."
+        "A fonte do cadastro não respondeu ou deu uma resposta inválida."
     )
 }
 
@@ -53,7 +53,7 @@ _COMPANY_NOTES: Mapping[str, str] = {
     "SUSPENSA": "O cadastro está suspenso: há pendências a resolver com a Receita Federal.",
     "INAPTA": "O cadastro está inapto: faltam declarações, ou a empresa não foi localizada.",
     "BAIXADA": "A empresa foi encerrada.",
-    "NULA": "A inscrição foi anulada: é como se nunca tivesse existido.",
+    "NULA": "A inscrição foi anulada, como se nunca tivesse existido.",
 }
 
 
@@ -111,7 +111,7 @@ def view(recorded: RecordedResult) -> ResultView:
                 "Sócios e administradores",
                 ("Nome", "Documento", "Qualificação"),
                 [_partner(each) for each in partners],
-                "O cadastro não tem sócios desta empresa.",
+                "O cadastro não lista sócios desta empresa.",
             ),
         ),
         related=registrations.related(said["cnpj"]),

@@ -72,7 +72,7 @@ class FederalAnswer(msgspec.Struct, frozen=True):
     """The body of a result, functional negatives included; these have a `message` too."""
 
     request_id: RequestId
-    success: Annotated[bool, doc("`true`: CND ou CPEND; `false`: a consulta terminou sem elas.")]
+    success: Annotated[bool, doc("`true`: CND ou CPEND. `false`: consulta concluída sem elas.")]
     error: AlwaysFalse
     error_message: Annotated[
         Mapping[str, str], doc("Objeto sempre vazio nesta resposta: não há erro.", maxProperties=0)
@@ -91,7 +91,7 @@ class FederalAnswer(msgspec.Struct, frozen=True):
         str | None,
         doc(
             "CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial."
-            " A certidão vale para todos os estabelecimentos. Nulo numa consulta por CPF."
+            " A certidão vale para todos os estabelecimentos. Nulo em consultas por CPF."
         ),
     ]
     cpf: Annotated[str | None, doc("CPF consultado, com pontuação.")]
@@ -104,7 +104,7 @@ class FederalAnswer(msgspec.Struct, frozen=True):
     valid_until: Annotated[
         str | None,
         doc(
-            "Último dia em que este resultado pode ser servido do cache; nulo: em nenhum.",
+            "Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado.",
             format="date",
         ),
     ]
@@ -112,15 +112,17 @@ class FederalAnswer(msgspec.Struct, frozen=True):
     served_at: Annotated[str, doc("Quando esta resposta foi dada.", format="date-time")]
     source: Annotated[Origin, doc("`cache` ou `online`.")]
     issued_successfully: Annotated[bool, doc("Indicador de emissão da fonte.")]
-    rfb_debts: Annotated[bool | None, doc("Débitos na Receita Federal, quando a fonte o diz.")]
-    pgfn_debts: Annotated[bool | None, doc("Débitos na PGFN, quando a fonte o diz.")]
+    rfb_debts: Annotated[bool | None, doc("Débitos na Receita Federal, se a fonte informa.")]
+    pgfn_debts: Annotated[bool | None, doc("Débitos na PGFN, se a fonte informa.")]
     receipt_type: Annotated[str, doc("Tipo do comprovante; vazio quando não há.")]
     receipt_verification_code: Annotated[str, doc("Código de verificação do comprovante.")]
-    print: Annotated[str | None, doc("Endereço do comprovante, que pede a chave da mesma conta.")]
+    print: Annotated[
+        str | None, doc("Endereço do comprovante, acessível com uma chave da mesma conta.")
+    ]
     provider_code: Annotated[int, doc("Código devolvido pelo fornecedor.")]
     provider_billable: Annotated[bool, doc("Se o fornecedor cobra por esta consulta.")]
     provider_elapsed_time_in_milliseconds: Annotated[int, doc("Tempo do fornecedor.")]
-    billing: Annotated[Billing, doc("O que esta consulta custou.")]
+    billing: Annotated[Billing, doc("O preço cobrado por esta consulta.")]
     message: Annotated[
         str | msgspec.UnsetType, doc("Só no resultado negativo: o que aconteceu.")
     ] = msgspec.UNSET
@@ -135,7 +137,8 @@ CNPJ = DocumentParameter(
 CPF = DocumentParameter(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
 BIRTH = BirthDate("Data de nascimento, yyyyMMdd; obrigatória com cpf.")
 STRATEGY = StrategyChoice(
-    "Cache ou fonte primeiro. Uma certidão vencida nunca é entregue como válida.",
+    "Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue como"
+    " válida.",
     (
         Strategy.CACHE_PREFERENCIAL,
         Strategy.CACHE_SE_EXISTIR,
@@ -148,12 +151,12 @@ STRATEGY = StrategyChoice(
 )
 PREFERENCE = WordChoice(
     "preferencia_emissao",
-    "`2via` procura na fonte uma certidão ainda válida antes de emitir outra; `nova` pede uma"
-    " emissão nova à fonte.",
+    "`2via` busca na fonte uma certidão ainda válida antes de emitir outra. `nova` emite uma nova"
+    " certidão na fonte.",
     ("2via", "nova"),
     empty_is_first=True,
 )
-REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja um resultado guardado.")
+REFRESH = Flag("atualizar_online", "`true`: consulta a fonte mesmo que haja um resultado guardado.")
 
 
 _encode = msgspec.json.Encoder().encode
@@ -164,11 +167,11 @@ _SERVED_AT = secrets.token_hex(16)  # cannot occur in an answer
 RULES: Rules = {
     "federal_certificate/cache": Rule(
         "certidão federal: 1 por resultado do cache",
-        "1 crédito por resultado que já estava guardado.",
+        "1 crédito por resultado guardado.",
     ),
     "federal_certificate/online": Rule(
         "certidão federal: 2 por resultado da fonte",
-        "2 créditos por resultado obtido da fonte na hora, também quando ele não é CND nem CPEND.",
+        "2 créditos por consulta à fonte, seja qual for o resultado.",
     ),
 }
 
@@ -183,19 +186,18 @@ class FederalCertificateLookup(CertificateLookup):
     of_company = True
     title = "Certidão de débitos federais (CND)"
     description = (
-        "Certidão conjunta de tributos federais e dívida ativa da União, por CNPJ, ou por CPF"
-        " com data de nascimento. 200: CND ou CPEND. 404 com `error: false`: a consulta"
-        " terminou sem CND nem CPEND, e é cobrada. Custa 1 crédito do cache e 2 da fonte; erros"
-        " não custam nada. Não repita sozinho depois de um tempo esgotado: use a mesma"
-        " Idempotency-Key."
+        "Certidão conjunta de tributos federais e dívida ativa da União, por CNPJ, ou por CPF com"
+        " data de nascimento. 200: CND ou CPEND. 404 com `error: false`: consulta concluída sem"
+        " CND nem CPEND, que é cobrada. Custa 1 crédito com resultado guardado e 2 na fonte."
+        " Erros não são cobrados. Depois de um timeout, repita só com a mesma Idempotency-Key."
     )
     rules = RULES
     record = FederalCertificate
     sources_title = "certidão federal"
     sources = ("infosimples", "serpro_cnd")
     sources_setting = (
-        "Quem emite a certidão federal. A seguinte só é consultada quando a anterior"
-        " não chegou a aceitar o pedido: uma emissão nunca é comprada duas vezes."
+        "Fontes da certidão federal, em ordem. A seguinte só é consultada se a anterior não"
+        " aceitou a consulta: uma emissão nunca é paga duas vezes."
     )
     source_facts = ("people", "reissues", "receipts", "alphanumeric")
     form = page.FORM
@@ -354,7 +356,7 @@ class FederalCertificateLookup(CertificateLookup):
         )
         examples: Sequence[tuple[str, str, FederalCertificate, Origin]] = (
             ("cnd_da_fonte", "CND emitida pela fonte", negative, "online"),
-            ("cnd_do_cache", "A mesma, do cache", negative, "cache"),
+            ("cnd_do_cache", "Resultado guardado", negative, "cache"),
             ("positiva", "Há débitos: CPD", positive, "online"),
             ("impossivel", "Não pôde ser emitida", impossible, "online"),
         )
@@ -449,10 +451,10 @@ def _decode(body: bytes) -> FederalCertificate:
 def _reason(certificate: FederalCertificate) -> str:
     """Return the reason for no CND or CPEND, in a sentence for the caller (contract 1.1, 1.4)."""
     if certificate.kind == "CPD":
-        return "A consulta terminou: há débitos, e a certidão é positiva (CPD)."
+        return "Consulta concluída: há débitos e a certidão é positiva (CPD)."
     if certificate.kind_text is not None or certificate.title:
-        return "A consulta terminou: a fonte deu um resultado que não é CND nem CPEND."
-    return "A consulta terminou: a fonte não pôde emitir a certidão pela internet."
+        return "Consulta concluída: o resultado da fonte não é CND nem CPEND."
+    return "Consulta concluída: a fonte não pôde emitir a certidão pela internet."
 
 
 @lru_cache(maxsize=64)

@@ -44,20 +44,20 @@ _KINDS: Mapping[Verdict, tuple[str, str, str]] = {
     "CPEND": (
         "good",
         "Positiva com efeitos de negativa (CPEND)",
-        "Há débitos, suspensos ou garantidos: vale como a negativa",
+        "Há débitos suspensos ou garantidos. Vale como negativa",
     ),
     "CPD": (
         "bad",
         "Certidão positiva (CPD)",
-        "Há débitos em aberto. Regularize-os ou procure a Receita Federal e a PGFN, e consulte"
-        " de novo: o resultado muda depois da regularização.",
+        "Há débitos em aberto. Regularize os débitos com a Receita Federal ou a PGFN e consulte"
+        " de novo depois.",
     ),
 }
 _IMPOSSIBLE = (
-    "A Receita Federal não pôde emitir a certidão pela internet. Costuma haver pendências a"
+    "A Receita Federal não pôde emitir a certidão pela internet. Em geral há pendências a"
     " resolver no e-CAC ou em uma unidade de atendimento."
 )
-_UNCLASSIFIED = "A fonte deu um resultado que não é CND nem CPEND. Leia o texto da certidão abaixo."
+_UNCLASSIFIED = "O resultado da fonte não é CND nem CPEND. Leia o texto da certidão abaixo."
 
 
 def verdict_of(body: Body) -> Verdict:
@@ -179,8 +179,8 @@ def _again(body: Body) -> Sequence[RepeatForm]:
     buttons = [
         Button(f"{text} ({credits(cost)})", cost, "modo", mode, hint)
         for text, mode, hint in (
-            ("Atualizar online", "online", "Procura na fonte a certidão que ainda vale (2ª via)."),
-            ("Nova emissão", "nova", "Pede à fonte outra certidão."),
+            ("Atualizar online", "online", "Busca na fonte a certidão ainda válida (2ª via)."),
+            ("Nova emissão", "nova", "Emite outra certidão na fonte."),
         )
     ]
     if person := body.get("cpf"):

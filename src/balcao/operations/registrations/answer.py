@@ -23,17 +23,17 @@ Street: TypeAlias = Annotated[str, doc("Logradouro.")]
 HouseNumber: TypeAlias = Annotated[str, doc("Número.")]
 District: TypeAlias = Annotated[str, doc("Bairro.")]
 City: TypeAlias = Annotated[str, doc("Município.")]
-CityCode: TypeAlias = Annotated[str, doc("Código IBGE do município; vazio se a fonte não o diz.")]
+CityCode: TypeAlias = Annotated[str, doc("Código IBGE do município. Vazio se a fonte não informa.")]
 AddressUf: TypeAlias = Annotated[str, doc("Sigla da UF do endereço.")]
 Cep: TypeAlias = Annotated[str, doc("CEP, só dígitos.")]
 
-ONLY_WITH_ADDRESSES = doc("Só com `endereco=true`, quando a fonte tem um.")
+ONLY_WITH_ADDRESSES = doc("Só com `endereco=true`, se a fonte tem o endereço.")
 IN_ORDER = doc("Inscrições encontradas: ativas primeiro, depois por UF e número.")
 
 FromCache: TypeAlias = Annotated[bool, doc("`true` se nada veio da fonte nesta consulta.")]
 
 
-@described("OrigemUf", "De onde veio a resposta de uma UF.")
+@described("OrigemUf", "Origem da resposta de uma UF.")
 class UfOrigin(msgspec.Struct, frozen=True):
     """The origin of the answer about one UF, with `uf=BR`."""
 
@@ -49,14 +49,14 @@ class UfOrigin(msgspec.Struct, frozen=True):
 
 Origins: TypeAlias = Annotated[
     Sequence[UfOrigin] | msgspec.UnsetType,
-    doc("Só com `uf=BR`: de onde veio a resposta de cada UF, na ordem das UFs."),
+    doc("Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."),
 ]
 
 Omitted: TypeAlias = Annotated[
     int | msgspec.UnsetType,
     doc(
-        "Só quando maior que zero: quantas inscrições ficaram fora da lista, porque a fonte as traz"
-        " numa situação que não se sabe ler."
+        "Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma"
+        " situação desconhecida na fonte."
     ),
 ]
 

@@ -40,16 +40,17 @@ from balcao.operations.registrations.answer import RegistrationShape, UfOrigin
 from balcao.operations.views import RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
-    "Cache ou fonte primeiro, e o que fazer quando a fonte falha; decidido por UF.",
+    "Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale para cada"
+    " UF.",
     BY_AGE,
     default=Strategy.ONLINE_PREFERENCIAL,
 )
 FALLBACK = Flag(
-    "error_fallback", "true: se a fonte falhar, aceita um resultado guardado de qualquer idade."
+    "error_fallback", "`true`: se a fonte falhar, aceita um resultado guardado de qualquer idade."
 )
 ADDRESSES = Flag(
     "endereco",
-    "true: cada inscrição que tem endereço o traz; custa 1 crédito a mais por requisição.",
+    "`true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por requisição.",
     field="endereco",
 )
 
@@ -103,12 +104,12 @@ Decode: TypeAlias = Callable[[bytes], _InShape[RegistrationShape]]
 
 def rules(subject: Subject, per_uf: str) -> Rules:
     """Return the rules of one of the two operations; `per_uf` is the first one's sentence."""
-    by_uf = "1 crédito por UF que respondeu. UFs que falharam não são cobradas."
+    by_uf = "1 crédito por UF respondida. UFs com falha não são cobradas."
     return {
         _rule_of(subject, with_addresses=False): Rule(per_uf, by_uf),
         _rule_of(subject, with_addresses=True): Rule(
             f"{per_uf} + 1 por endereco",
-            f"{by_uf} Mais 1 crédito pelos endereços, uma vez por consulta.",
+            f"{by_uf} Mais 1 crédito pelos endereços, por consulta.",
             with_addresses=True,
         ),
     }

@@ -31,7 +31,7 @@ from balcao.operations.views import (
 
 FAILURES = {
     SourceFailed.code: source_failed(
-        "Nenhuma secretaria da fazenda consultada deu uma resposta que se possa usar."
+        "Nenhuma secretaria da fazenda consultada deu uma resposta válida."
     )
 }
 
@@ -66,7 +66,7 @@ def form(
         title,
         answers,
         "1 crédito por UF",
-        "1 crédito por UF que responder, e mais 1 com os endereços. Falhas não custam nada.",
+        "1 crédito por UF respondida, mais 1 com os endereços. Falhas não são cobradas.",
         example,
         uf_hint,
     )
@@ -86,7 +86,7 @@ def view(document_field: str, recorded: RecordedResult) -> ResultView:
         notes.append(f"Sem resposta, e sem custo: {', '.join(silent)}")
     if omitted := body.get("inscricoes_omitidas", 0):
         left_out = plural(omitted, "inscrição", "inscrições")
-        notes.append(f"Fora da lista, em situação que não se sabe ler: {left_out}")
+        notes.append(f"Fora da lista, em situação desconhecida: {left_out}")
     everywhere = body.get("ufs")
     if not everywhere:
         notes.append("As outras UFs não foram consultadas")
@@ -151,7 +151,7 @@ def _again(
     asked: list[RepeatForm] = []
     if silent:
         buttons = [Button(f"Tentar {uf}", each_costs, "uf", uf) for uf in silent]
-        title = f"As UFs que não responderam, uma a uma ({credits(each_costs)} cada):"
+        title = f"UFs sem resposta ({credits(each_costs)} cada):"
         asked.append(RepeatForm([*same, ("onde", "fonte")], buttons, title=title, small=True))
     if not everywhere:
         here = [*same, ("uf", trace.uf or body.get("uf") or ""), ("onde", "fonte")]
@@ -177,7 +177,7 @@ def related(cnpj: str) -> RelatedResult:
         "state_registration",
         cnpj,
         "Inscrições estaduais",
-        "São outra consulta. Falhas não custam nada.",
+        "São uma consulta à parte. Falhas não são cobradas.",
         [RepeatForm([*same, ("uf", "")], [button]), _everywhere(same)],
         lambda body: table(body["inscricoes_estaduais"], short=True),
     )
@@ -225,7 +225,7 @@ def tiles(body: Body) -> Mapping[str, Tile]:
 
 def _tile(origin: str | None, active: Sequence[bool]) -> Tile:
     if origin == "indisponivel":
-        return Tile("warn", "falhou", "não respondeu, e não foi cobrada")
+        return Tile("warn", "falhou", "sem resposta e sem cobrança")
     if not active:
         return Tile("neutral", "0", "nenhuma inscrição")
     count = sum(active)

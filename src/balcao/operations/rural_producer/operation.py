@@ -37,7 +37,7 @@ class RuralAddress(msgspec.Struct, frozen=True):
 
 
 @described(
-    "InscricaoProdutorRural", "Uma inscrição de produtor rural. O que nenhuma fonte sabe é omitido."
+    "InscricaoProdutorRural", "Uma inscrição de produtor rural. Campos sem informação são omitidos."
 )
 class RuralRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """A registration of a rural producer; unknown fields are absent."""
@@ -63,7 +63,7 @@ class RuralProducerAnswer(msgspec.Struct, frozen=True):
     error: AlwaysFalse
     is_cache: of.FromCache
     cpf: Annotated[str, doc("CPF consultado, sem pontuação.")]
-    nome: Annotated[str | None, doc("Nome do produtor, quando a fonte o diz.")]
+    nome: Annotated[str | None, doc("Nome do produtor, se a fonte informa.")]
     uf: Annotated[str, doc("UF consultada, ou `BR`.")]
     inscricoes_estaduais: Annotated[
         Sequence[RuralRegistration],
@@ -88,16 +88,16 @@ class RuralProducerLookup(RegistrationLookup):
     title = "Inscrições estaduais do produtor rural"
     description = (
         "Inscrições estaduais de um produtor rural, por CPF, em uma UF ou em todas (`uf=BR`)."
-        " Custa 1 crédito por UF respondida, e mais 1 por requisição com `endereco=true`; erros"
-        " não custam nada. Quem não tem inscrição é um resultado: lista vazia."
+        " Custa 1 crédito por UF respondida, mais 1 por requisição com `endereco=true`. Erros não"
+        " são cobrados. Sem inscrição, o resultado é uma lista vazia."
     )
     rules = rules("rural_producer", "produtor-rural: 1 por UF respondida")
     document_parameter = CPF
     sources_title = "produtor rural"
     sources = ("cnpja", "sefaz", "infosimples")
-    sources_setting = "Quem responde as inscrições de produtores rurais, da mesma maneira."
+    sources_setting = "Fontes das inscrições de produtores rurais, com as mesmas regras."
     usual_ufs = RURAL_UFS
-    ufs_setting = "UFs do produtor rural: as que BR consulta e cobra."
+    ufs_setting = "UFs do produtor rural: as consultadas e cobradas com BR."
     source_facts = ("ufs", "parts")
     form = page.form(
         slug="produtor-rural",
@@ -112,7 +112,7 @@ class RuralProducerLookup(RegistrationLookup):
 
     def declare_uf(self) -> UfChoice:
         return UfChoice(  # required: a person has no known UF
-            "UF consultada; `BR` consulta todas.", self.ufs, all_at_once=True, required=True
+            "UF consultada. `BR` consulta todas.", self.ufs, all_at_once=True, required=True
         )
 
     def parse(self, document: str, sent: Parameters) -> Question:

@@ -56,7 +56,7 @@ class StateCertificateAnswer(msgspec.Struct, frozen=True):
     mensagem: Annotated[str | None, doc("Mensagem complementar da origem.")]
     numero: Annotated[str | None, doc("Número da certidão.")]
     validade: Annotated[str | None, doc("Validade.", format="date")]
-    print: Annotated[str | None, doc("Endereço público do comprovante em PDF; nulo quando não há.")]
+    print: Annotated[str | None, doc("Endereço público do comprovante em PDF. Nulo se não há.")]
     message: Annotated[
         str | msgspec.UnsetType, doc("Só no resultado negativo: o que aconteceu.")
     ] = msgspec.UNSET
@@ -64,25 +64,25 @@ class StateCertificateAnswer(msgspec.Struct, frozen=True):
 
 CNPJ = cnpj_in_path("90010001000100")
 # All UFs are accepted; the sources' configuration decides which are answered.
-UF = UfChoice("UF cuja certidão se pede; uma por requisição.", UFS, required=True)
-REFRESH = Flag("atualizar_online", "true: consulta a fonte mesmo que haja uma certidão guardada.")
+UF = UfChoice("UF da certidão. Uma por requisição.", UFS, required=True)
+REFRESH = Flag("atualizar_online", "`true`: consulta a fonte mesmo que haja uma certidão guardada.")
 
 
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(StateCertificate)
 
 _NOT_ISSUED = (
-    "A consulta terminou: a secretaria da fazenda não emitiu uma certidão negativa."
-    " O motivo, quando ela o diz, está em mensagem ou certidao_mensagem."
+    "Consulta concluída: a secretaria da fazenda não emitiu uma certidão negativa. O motivo, se"
+    " informado, está em mensagem ou certidao_mensagem."
 )
 RULES: Rules = {
     "state_certificate/cache": Rule(
         "certidão estadual: 1 por certidão do cache",
-        "1 crédito por certidão que já estava guardada.",
+        "1 crédito por certidão guardada.",
     ),
     "state_certificate/online": Rule(
         "certidão estadual: 2 por consulta à fonte",
-        "2 créditos por consulta concluída na fonte, também quando ela não emite certidão.",
+        "2 créditos por consulta à fonte, mesmo sem certidão emitida.",
     ),
 }
 
@@ -95,15 +95,16 @@ class StateCertificateLookup(CertificateLookup):
     path = "certidao-negativa-de-debitos-estadual"
     title = "Certidão de débitos estaduais"
     description = (
-        "Certidão de débitos de uma secretaria estadual da fazenda. 200: certidão negativa."
-        " 404 com `error: false`: a consulta terminou sem ela, e é cobrada. Custa 1 crédito"
-        " do cache e 2 da fonte; erros não custam nada. O comprovante em `print` é público."
+        "Certidão de débitos de uma secretaria estadual da fazenda. 200: certidão negativa. 404"
+        " com `error: false`: consulta concluída sem certidão negativa, que é cobrada. Custa 1"
+        " crédito com resultado guardado e 2 na fonte. Erros não são cobrados. O comprovante em"
+        " `print` é público."
     )
     rules = RULES
     record = StateCertificate
     sources_title = "certidões estaduais"
     sources = ("infosimples",)
-    sources_setting = "Quem emite as certidões estaduais."
+    sources_setting = "Fontes das certidões estaduais."
     source_facts = ("ufs", "receipts", "alphanumeric")
     by_uf = True
     form = page.FORM

@@ -33,9 +33,9 @@ FORM = page.form(
 )
 FAILURES = {
     CertificateFailed.code: source_failed(
-        "A secretaria da fazenda não respondeu, ou deu uma resposta que não se pode usar.",
-        "Espere alguns minutos e consulte de novo. Se continuar assim, emita a certidão na página"
-        " da secretaria da fazenda.",
+        "A secretaria da fazenda não respondeu ou deu uma resposta inválida.",
+        "Espere alguns minutos e consulte de novo. Se o problema continuar, emita a certidão na"
+        " página da secretaria da fazenda.",
     )
 }
 NEGATIVE = "Certidão negativa não emitida"
@@ -99,7 +99,7 @@ def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
 def _headline(body: Body, uf: str, now_ms: int) -> Headline:
     if body["success"]:
         until = body["validade"]
-        note = "" if until else "A fonte não disse até quando ela vale."
+        note = "" if until else "A fonte não informou a validade."
         return page.in_force(f"{words_of(body)} ({uf})", note, until, now_ms)
     reason = body["mensagem"] or body["certidao_mensagem"] or ""
     return Headline(
@@ -107,7 +107,7 @@ def _headline(body: Body, uf: str, now_ms: int) -> Headline:
         f"{words_of(body)} ({uf})",
         f"{reason.rstrip('.')}. Procure a secretaria da fazenda de {uf}."
         if reason
-        else f"A secretaria da fazenda de {uf} não disse o motivo. Procure-a.",
+        else f"A secretaria da fazenda de {uf} não informou o motivo. Entre em contato com ela.",
     )
 
 

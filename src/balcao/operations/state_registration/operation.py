@@ -50,7 +50,7 @@ class StateAddress(msgspec.Struct, frozen=True):
     cep: of.Cep
 
 
-@described("InscricaoEstadual", "Uma inscrição estadual. O que nenhuma fonte sabe é omitido.")
+@described("InscricaoEstadual", "Uma inscrição estadual. Campos sem informação são omitidos.")
 class CompanyRegistration(msgspec.Struct, frozen=True, omit_defaults=True):
     """A state registration; unknown fields are absent."""
 
@@ -72,7 +72,7 @@ class StateRegistrationAnswer(msgspec.Struct, frozen=True):
     error: AlwaysFalse
     is_cache: of.FromCache
     cnpj: Annotated[str, doc("CNPJ consultado, sem pontuação.")]
-    razao_social: Annotated[str | None, doc("Razão social, quando a fonte a diz.")]
+    razao_social: Annotated[str | None, doc("Razão social, se a fonte informa.")]
     uf: Annotated[str | None, doc("UF da própria empresa, quando conhecida.")]
     inscricoes_estaduais: Annotated[
         Sequence[CompanyRegistration],
@@ -93,23 +93,22 @@ class StateRegistrationLookup(RegistrationLookup):
     path = "sintegra"
     title = "Inscrições estaduais da empresa (Sintegra)"
     description = (
-        "Inscrições estaduais de um CNPJ em uma UF ou em todas (`uf=BR`). Custa 1 crédito por"
-        " UF respondida, venha a resposta do cache ou da fonte, e mais 1 por requisição com"
-        " `endereco=true`; erros não custam nada. Com `uf=BR` o campo `ufs` diz de onde veio"
-        " cada UF; as que não responderam não são cobradas. Uma empresa sem inscrição é um"
-        " resultado: lista vazia."
+        "Inscrições estaduais de um CNPJ em uma UF ou em todas (`uf=BR`). Custa 1 crédito por UF"
+        " respondida, pela fonte ou com um resultado guardado, mais 1 por requisição com"
+        " `endereco=true`. Erros não são cobrados. Com `uf=BR`, o campo `ufs` traz a origem de"
+        " cada UF. As que não responderam não são cobradas. Sem inscrição, o resultado é uma"
+        " lista vazia."
     )
     rules = rules("state_registration", "sintegra: 1 por UF respondida")
     document_parameter = CNPJ
     sources_title = "inscrições estaduais"
     sources = ("cnpja", "sefaz", "infosimples")
     sources_setting = (
-        "Quem responde as inscrições estaduais, nesta ordem. A primeira que responde"
-        " diz quais inscrições há; o que ela não sabe (tipo e situação: `cnpja`; endereço: as"
-        " outras) as seguintes completam."
+        "Fontes das inscrições estaduais, em ordem. A primeira que responde define as inscrições."
+        " As seguintes completam o que falta (tipo e situação: `cnpja`; endereço: as outras)."
     )
     usual_ufs = UFS
-    ufs_setting = "UFs das inscrições estaduais: as que BR consulta e cobra."
+    ufs_setting = "UFs das inscrições estaduais: as consultadas e cobradas com BR."
     source_facts = ("ufs", "parts", "alphanumeric")
     form = page.form(
         slug="inscricoes-estaduais",
@@ -117,7 +116,7 @@ class StateRegistrationLookup(RegistrationLookup):
         answers=(
             "Inscrições de uma empresa em uma UF ou em todas, com situação e tipo (Sintegra)."
         ),
-        uf_hint="Sem escolha, vale a UF em que a empresa está.",
+        uf_hint="Em branco: a UF da empresa.",
     )
     sheet_columns = page.sheet_columns("razao_social")
     answer = StateRegistrationAnswer
@@ -133,7 +132,7 @@ class StateRegistrationLookup(RegistrationLookup):
 
     def declare_uf(self) -> UfChoice:
         return UfChoice(
-            "UF consultada; `BR` consulta todas. Sem ela, a UF da própria empresa.",
+            "UF consultada. `BR` consulta todas. Padrão: a UF da própria empresa.",
             self.ufs,
             all_at_once=True,
         )
@@ -176,7 +175,7 @@ class StateRegistrationLookup(RegistrationLookup):
                 outcomes.append(Failed(SourceUnavailable()))
             else:
                 outcomes += (here if uf == home else nothing).outcomes
-        summary = "Todas as UFs; uma não respondeu e não foi cobrada"
+        summary = "Todas as UFs, uma sem resposta e sem cobrança"
         return (here, nothing, Example("brasil", summary, everywhere, outcomes))
 
 

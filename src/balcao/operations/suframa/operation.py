@@ -40,8 +40,8 @@ class ZoneAnswer(ZoneRecord, frozen=True, kw_only=True):
 
 CNPJ = cnpj_in_path("90010002000154")
 _CACHE = (
-    "Idade máxima, em dias, de um resultado guardado, que então é usado sem consultar a fonte."
-    " 0 força uma consulta nova."
+    "Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força uma"
+    " nova consulta."
 )
 CACHE = Days(f"{_CACHE} Prevalece sobre o cabeçalho.", default=25, largest=45)
 
@@ -50,7 +50,7 @@ RULE = "suframa/lookup"
 RULES: Rules = {
     RULE: Rule(
         "suframa: 1 por consulta concluída",
-        "1 crédito por consulta concluída, de onde quer que venha o resultado.",
+        "1 crédito por consulta respondida.",
     ),
 }
 
@@ -79,15 +79,15 @@ class SuframaLookup(Operation):
     title = "Inscrição na Suframa"
     description = (
         "Inscrição, situação e incentivos de um CNPJ na Superintendência da Zona Franca de"
-        " Manaus. Custa 1 crédito por consulta concluída sem erro, venha ela do cache ou da"
-        " fonte; erros não custam nada. Campos sem informação na fonte são omitidos."
+        " Manaus. Custa 1 crédito por consulta respondida. Erros não são cobrados. Campos sem"
+        " informação na fonte são omitidos."
     )
     rules = RULES
     absence = RegistrationNotFound
     record = ZoneRecord
     sources_title = "Suframa"
     sources = ("cnpja",)
-    sources_setting = "Quem responde as inscrições na Suframa."
+    sources_setting = "Fontes das inscrições na Suframa."
     source_facts = ("alphanumeric",)
     form = page.FORM
     failures = page.FAILURES

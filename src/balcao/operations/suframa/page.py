@@ -28,13 +28,11 @@ FORM = FormWords(
     title="Suframa",
     answers="Inscrição na Zona Franca de Manaus: situação, aprovação e incentivos fiscais.",
     price="1 crédito",
-    price_sentence="1 crédito, venha a resposta de onde vier. Falhas não custam nada.",
+    price_sentence="1 crédito por consulta respondida. Falhas não são cobradas.",
     example="90.010.002/0001-54",
 )
 FAILURES = {
-    SourceFailed.code: source_failed(
-        "A Suframa não respondeu, ou deu uma resposta que não se pode usar."
-    )
+    SourceFailed.code: source_failed("A Suframa não respondeu ou deu uma resposta inválida.")
 }
 
 _ZONE_TONES: Mapping[int, Tone] = {1: "good", 2: "warn", 3: "bad", 4: "bad", 5: "bad"}

@@ -12,16 +12,16 @@ class CnpjaSettings(ProviderSettings):
 
     url: WebAddress = Field("https://api.cnpja.com", description="Endereço base.")
     key: SecretStr = Field(
-        SecretStr(""), description="Chave da API; sem ela a fonte fica desligada."
+        SecretStr(""), description="Chave da API; sem ela, a fonte fica desativada."
     )
     accepts_alphanumeric: bool = Field(
         False,
-        description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
+        description="Consulta também CNPJs com letras (o fornecedor não documenta se aceita).",
     )
     all_ufs: Literal["lista", "BR", "ALL"] = Field(
         "lista",
-        description="Como todas as UFs são pedidas: a lista das 27, que todas as versões da API"
-        " aceitam, ou a palavra do fornecedor, que mudou entre elas.",
+        description="Como pedir todas as UFs: a lista das 27, aceita por todas as versões da API,"
+        " ou a palavra do fornecedor, que varia entre as versões.",
     )
 
     @classmethod

@@ -12,22 +12,22 @@ class InfosimplesSettings(ProviderSettings):
 
     url: WebAddress = Field("https://api.infosimples.com", description="Endereço base.")
     token: SecretStr = Field(
-        SecretStr(""), description="Token da API; sem ele a fonte fica desligada."
+        SecretStr(""), description="Token da API; sem ele, a fonte fica desativada."
     )
     ufs: tuple[Uf, ...] | None = Field(
-        None, description="UFs em que é consultada para inscrições estaduais; vazio: todas."
+        None, description="UFs consultadas para inscrições estaduais. Vazio: todas."
     )
     certificate_ufs: tuple[Uf, ...] | None = Field(
-        None, description="UFs em que é consultada para certidões estaduais; vazio: todas."
+        None, description="UFs consultadas para certidões estaduais. Vazio: todas."
     )
     receipt_origins: tuple[str, ...] = Field(
         (),
-        description="Origens, como `https://armazem.example`, de onde os comprovantes podem ser"
-        " buscados; de nenhuma outra. Sem elas as certidões vêm sem comprovante (`print` nulo).",
+        description="Origens permitidas para baixar comprovantes, como `https://armazem.example`."
+        " Sem elas, as certidões vêm sem comprovante (`print` nulo).",
     )
     accepts_alphanumeric: bool = Field(
         False,
-        description="Consulta também CNPJs com letras (o fornecedor não documenta se os aceita).",
+        description="Consulta também CNPJs com letras (o fornecedor não documenta se aceita).",
     )
 
     @property

@@ -4,7 +4,7 @@ from balcao.providers.contract import Offer, Provider
 
 PROVIDER = Provider(
     "minha_receita",
-    "Minha Receita, ou BrasilAPI, que responde na mesma forma.",
+    "Minha Receita ou BrasilAPI, com o mesmo formato de resposta.",
     (
         Offer(
             "minha_receita",

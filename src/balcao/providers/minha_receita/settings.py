@@ -17,12 +17,12 @@ class MinhaReceitaSettings(ProviderSettings):
 
     url: WebAddress = Field(
         "",
-        description="Endereço base; sem ele, o do serviço que `flavour` diz. Um dos dois liga a"
-        " fonte.",
+        description="Endereço base. Padrão: o do serviço indicado em `flavour`. Um dos dois ativa"
+        " a fonte.",
     )
     flavour: Literal["minha_receita", "brasilapi"] = Field(
         "minha_receita",
-        description="De qual dos dois serviços são os caminhos e os erros do endereço.",
+        description="Qual dos dois serviços define os caminhos e os erros do endereço.",
     )
 
     @property

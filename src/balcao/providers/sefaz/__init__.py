@@ -15,7 +15,7 @@ PROVIDER = Provider(
             "SEFAZ (Consulta Cadastro)",
             ("state_registration", "rural_producer"),
             ("certificate", "password"),
-            probe_cost="É uma consulta comum em cada UF, sobre a empresa do certificado, e conta no"
+            probe_cost="É uma consulta comum em cada UF, sobre a empresa do certificado. Conta no"
             " limite de uso do estado.",
         ),
     ),

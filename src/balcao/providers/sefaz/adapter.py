@@ -214,7 +214,7 @@ def sources(settings: SefazSettings, now: datetime) -> Sequence[EnabledSource]:
             log.warning(
                 "sefaz.certificate_expired",
                 not_after=certificate.not_after.isoformat(),
-                detail="o certificado A1 venceu, e as SEFAZ não são consultadas: indique o novo em"
+                detail="o certificado A1 venceu e as SEFAZ não são consultadas. Indique o novo em"
                 " BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço",
             )
             return ()

@@ -47,7 +47,8 @@ class CertificateUnusable(ProviderUnusable):
 
     operator_hint = (
         "O certificado das SEFAZ não pode ser usado: {detail}. Corrija BALCAO_SEFAZ__CERTIFICATE,"
-        " BALCAO_SEFAZ__PASSWORD ou BALCAO_SEFAZ__CA_FILE, ou remova-as para servir sem essa fonte."
+        " BALCAO_SEFAZ__PASSWORD ou BALCAO_SEFAZ__CA_FILE. Para usar o serviço sem essa fonte,"
+        " remova as três."
     )
 
 
@@ -115,8 +116,8 @@ def _content(path: Path) -> bytes:
         raise CertificateUnusable(f"{path}: arquivo do certificado não encontrado") from None
     except OSError as error:
         raise CertificateUnusable(
-            f"{path}: não pôde ser lido ({type(error).__name__}); é um arquivo, e este usuário"
-            " pode lê-lo?"
+            f"{path}: não pôde ser lido ({type(error).__name__}). Verifique se é um arquivo e se"
+            " este usuário pode ler"
         ) from None
     if len(raw) > FILE_BYTES_MAX:
         raise CertificateUnusable(f"{path}: grande demais para um certificado A1")

@@ -59,14 +59,14 @@ def remarks(settings: "SefazSettings", now: datetime) -> Iterator[Remark]:
         found = checked_certificate(settings)
         assert found is not None, "one is configured"
     except CertificateUnusable as error:
-        yield _TITLE, "fail", f"{error.detail}; o serviço não inicia assim"
+        yield _TITLE, "fail", f"{error.detail}. O serviço não inicia assim"
     else:
         yield _validity(found, now)
         if found.subject_cnpj is None:
             yield (
                 "CNPJ do certificado",
                 "warn",
-                "não há: as SEFAZ só atendem um e-CNPJ de empresa emissora, e não um e-CPF",
+                "ausente: as SEFAZ só aceitam o e-CNPJ de uma empresa emissora, não um e-CPF",
             )
     if path.is_file() and path.stat().st_mode & _OTHERS:
         yield (
@@ -82,7 +82,7 @@ def _validity(found: Certificate, now: datetime) -> Remark:
         return (
             _TITLE,
             "fail",
-            f"venceu em {last}, e as SEFAZ não são consultadas: indique o novo em"
+            f"venceu em {last} e as SEFAZ não são consultadas. Indique o novo em"
             " BALCAO_SEFAZ__CERTIFICATE e reinicie o serviço",
         )
     left = (found.not_after - now).days

@@ -63,7 +63,7 @@ class SefazSettings(ProviderSettings):
     certificate: File = Field(
         None,
         description="Arquivo PKCS#12 (.p12, .pfx) do certificado A1 (e-CNPJ) de uma empresa"
-        " emissora de documentos fiscais; sem ele a fonte fica desligada.",
+        " emissora de documentos fiscais; sem ele, a fonte fica desativada.",
     )
     password: SecretStr = Field(SecretStr(""), description="Senha do certificado.")
     ca_file: File = Field(
@@ -75,23 +75,23 @@ class SefazSettings(ProviderSettings):
         "production", description="Ambiente dos estados."
     )
     endpoints: dict[Uf, WebAddress] = Field(
-        {}, description="Endereço completo de uma UF, no lugar do que conhecemos; vazio a desliga."
+        {}, description="Endereço completo de uma UF, no lugar do padrão. Vazio: UF desativada."
     )
     cpf_ufs: tuple[Uf, ...] | None = Field(
-        None, description="UFs que respondem por CPF; vazio: tenta em todas."
+        None, description="UFs que aceitam CPF. Vazio: tenta em todas."
     )
     header_ufs: tuple[Uf, ...] = Field(
         (), description="UFs que ainda exigem o cabeçalho nfeCabecMsg."
     )
     mt_wrapper: Literal["consultaCadastro", "nfeDadosMsg"] = Field(
         "consultaCadastro",
-        description="O elemento que MT espera em volta de `nfeDadosMsg`: o da operação, ou o mesmo"
-        " mais uma vez, como outros programas o enviam.",
+        description="O elemento que MT espera em volta de `nfeDadosMsg`: o da operação ou o mesmo"
+        " repetido, como outros programas enviam.",
     )
     url: WebAddress = Field(
         "",
-        description="Endereço base no lugar do de cada UF, para ensaios com o simulador; o caminho"
-        " de cada UF é mantido. Com ele o certificado é opcional.",
+        description="Endereço base no lugar do de cada UF, para testes com o simulador. O caminho"
+        " de cada UF é mantido. Com ele, o certificado é opcional.",
     )
 
     @property

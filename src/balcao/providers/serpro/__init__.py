@@ -3,7 +3,7 @@
 from balcao.providers.contract import Offer, Provider
 
 _KEYS = ("consumer_key", "consumer_secret")
-_COST = "O SERPRO não deveria cobrar por ela: confira no seu contrato."
+_COST = "O SERPRO não deveria cobrar por ela. Confira no seu contrato."
 
 PROVIDER = Provider(
     "serpro",

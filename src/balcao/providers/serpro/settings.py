@@ -16,18 +16,18 @@ class SerproSettings(ProviderSettings):
 
     url: WebAddress = Field("https://gateway.apiserpro.serpro.gov.br", description="Endereço base.")
     consumer_key: SecretStr = Field(
-        SecretStr(""), description="Identificador OAuth2; sem ele a fonte fica desligada."
+        SecretStr(""), description="Identificador OAuth2; sem ele, a fonte fica desativada."
     )
     consumer_secret: SecretStr = Field(
-        SecretStr(""), description="Segredo OAuth2; sem ele a fonte fica desligada."
+        SecretStr(""), description="Segredo OAuth2; sem ele, a fonte fica desativada."
     )
     product: str = Field(
         "consulta-cnpj-df",
-        description="Caminho do produto contratado; o de demonstração termina em `-trial`.",
+        description="Caminho do produto contratado. O de demonstração termina em `-trial`.",
     )
     full_partners: bool = Field(
         False,
-        description="O contrato inclui a consulta `empresa`, que traz o CPF inteiro dos sócios"
+        description="O contrato inclui a consulta `empresa`, que traz o CPF completo dos sócios"
         " (para `optin=1`).",
     )
     accepts_alphanumeric: bool = Field(True, description="Consulta também CNPJs com letras.")
@@ -35,7 +35,7 @@ class SerproSettings(ProviderSettings):
         False, description="O contrato inclui a Consulta CND (certidão federal, só por CNPJ)."
     )
     cnd_product: str = Field(
-        "consulta-cnd", description="Caminho do produto; o de demonstração termina em `-trial`."
+        "consulta-cnd", description="Caminho do produto. O de demonstração termina em `-trial`."
     )
     cnd_version: str = Field(
         "v1", pattern=r"^v[0-9]{1,2}$", description="Versão da Consulta CND no contrato."

@@ -70,7 +70,7 @@ def raise_ceiling(  # noqa: PLR0917
         now_ms,
         account_id=account_id,
         target=f"orçamento do lote {batch_id}",
-        detail=f"teto em créditos {ceiling}",
+        detail=f"limite em créditos {ceiling}",
     )
 
 

@@ -57,9 +57,9 @@ def check_budgets(connection: SqlConnection) -> tuple[Sequence[str], Sequence[st
         over = credits_max is not None and recorded[0] + recorded[1] > credits_max
         if over or (calls_max is not None and recorded[2] > calls_max):
             if _was_changed(connection, number):
-                remarks.append(f"{what}: acima do teto, que foi reduzido depois")
+                remarks.append(f"{what}: acima do limite, que foi reduzido depois")
             else:
-                complaints.append(f"{what}: acima do teto")
+                complaints.append(f"{what}: acima do limite")
     for budget_id, period in sorted((spent.keys() | held.keys()) - known):
         complaints.append(f"lançamentos contam em um orçamento sem uso: {budget_id}, {period}")
     for (name,) in connection.execute(_COUNTS):
@@ -70,7 +70,7 @@ def check_budgets(connection: SqlConnection) -> tuple[Sequence[str], Sequence[st
 def _was_changed(connection: SqlConnection, number: str) -> bool:
     """Return whether its ceiling was changed, the only way to be above it."""
     details: Any = connection.execute(_CHANGES)
-    return any(number in detail and "teto em" in detail for (detail,) in details)
+    return any(number in detail and "limite em" in detail for (detail,) in details)
 
 
 def _each(connection: SqlConnection, sql: str) -> Iterator[tuple[tuple[int, str], int, int]]:

@@ -372,8 +372,8 @@ def _in_words(budget: Budget) -> list[tuple[str, str]]:
 
     return [
         ("nome", budget.name),
-        ("teto em créditos", ceiling(budget.credits_max)),
-        ("teto em consultas", ceiling(budget.calls_max)),
+        ("limite em créditos", ceiling(budget.credits_max)),
+        ("limite em consultas", ceiling(budget.calls_max)),
         ("operações", "todas" if budget.operations is None else ", ".join(budget.operations)),
         ("aviso em", f"{budget.warn_percent} %"),
     ]

@@ -94,19 +94,19 @@ def check_books(connection: SqlConnection) -> LedgerCheck:
     with connection.snapshot():
         for name, balance, held, sum_balance, sum_held in connection.execute(_BALANCES):
             complaints.append(
-                f"conta {name}: saldo {balance} e retidos {held};"
-                f" lançamentos somam {sum_balance} e {sum_held}"
+                f"conta {name}: saldo {balance} e reservas {held}, mas os lançamentos somam"
+                f" {sum_balance} e {sum_held}"
             )
         for (request_id,) in connection.execute(_HOLDS_WITHOUT_OPERATION):
-            complaints.append(f"retenção sem operação aberta: {request_id}")
+            complaints.append(f"reserva sem operação aberta: {request_id}")
         for (request_id,) in connection.execute(_OPERATIONS_WITHOUT_HOLD):
-            complaints.append(f"operação aberta sem retenção: {request_id}")
+            complaints.append(f"operação aberta sem reserva: {request_id}")
         for (request_id,) in connection.execute(_CHARGED_TWICE):
             complaints.append(f"lançada duas vezes: {request_id}")
         for (request_id,) in connection.execute(_OF_NOBODY):
             complaints.append(f"consulta de uma conta que não existe: {request_id}")
         for (name,) in connection.execute(_OVERDRAWN):
-            complaints.append(f"conta {name}: retido acima do saldo")
+            complaints.append(f"conta {name}: reserva acima do saldo")
         budget_complaints, remarks = check_budgets(connection)
         complaints += budget_complaints
         complaints += _check_batches(connection)
@@ -131,7 +131,7 @@ def _check_batches(connection: SqlConnection) -> Sequence[str]:
         for batch_id, line in connection.execute(_BATCH_CHARGES)
     ]
     complaints += [
-        f"lote {batch_id}: as linhas custaram {int(rows)} e o orçamento diz {int(used)}"
+        f"lote {batch_id}: as linhas custaram {int(rows)}, mas o orçamento tem {int(used)}"
         for batch_id, rows, used in connection.execute(_BATCH_BUDGETS)
         if int(rows) != int(used)
     ]

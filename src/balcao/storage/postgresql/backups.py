@@ -127,7 +127,7 @@ def _save_rows(sender: Connection, address: str, snapshot: str, target: Path, sc
 
 def _check_known(schema: int) -> None:
     if schema == 0:
-        raise BackupRefused("Não há o que copiar no banco de dados de BALCAO_DATABASE.")
+        raise BackupRefused("Não há dados para copiar no banco de dados de BALCAO_DATABASE.")
     if schema > newest_version("desk"):
         raise StorageNewer(f"schema {schema} is newer than this program's")
 
@@ -158,9 +158,9 @@ def load(address: str, copy: Path) -> None:
                 connection.execute(_GONE)
         except _REFUSALS as error:
             raise BackupRefused(
-                f"O banco de dados recusou a cópia ({type(error).__name__}), e nada foi alterado."
-                " Verifique as permissões do usuário do banco, e se algo que não é do Balcão"
-                " depende das tabelas dele ou tem os mesmos nomes."
+                f"O banco de dados recusou o backup ({type(error).__name__}) e nada foi alterado."
+                " Verifique as permissões do usuário do banco e se algo externo ao Balcão depende"
+                " das tabelas dele ou usa os mesmos nomes."
             ) from error
 
 

@@ -54,7 +54,7 @@ class PostgresEndpoint(PostgresTables):
         connection = self._connection
         if not _before_long(self._is_alone):
             raise MoveRefused(
-                "Outra mudança usa este banco de dados agora, ou ele é a própria origem."
+                "Outra mudança está usando este banco de dados, ou ele é a própria origem."
             )
         for folder in ("desk", "cache"):
             if target:

@@ -45,7 +45,7 @@ def save(home: Home, target: Path, pepper: bytes | None, stopped: Stopped) -> De
     """
     desk = home.desk
     if not desk.is_file():
-        raise BackupRefused(f"Não há o que copiar em {home.path}: falta {desk.name}.")
+        raise BackupRefused(f"Não há dados para copiar em {home.path}: falta {desk.name}.")
     # The copy takes as much space again for a while: fail early.
     _check_room(target.parent, desk.stat().st_size)
     with closing(connect(desk, synchronous="FULL")) as connection, _snapshot(connection):
@@ -66,8 +66,8 @@ def save(home: Home, target: Path, pepper: bytes | None, stopped: Stopped) -> De
 def _check_room(folder: Path, desk_bytes: int) -> None:
     if shutil.disk_usage(folder).free < 2 * desk_bytes:
         raise BackupRefused(
-            f"Não há espaço para a cópia em {folder}: são precisos duas vezes o tamanho do banco"
-            f" de dados ({2 * desk_bytes // 1_000_000} MB). Libere espaço, ou indique outra pasta."
+            f"Não há espaço para o backup em {folder}: é preciso o dobro do tamanho do banco de"
+            f" dados ({2 * desk_bytes // 1_000_000} MB). Libere espaço, ou indique outra pasta."
         )
 
 

@@ -45,7 +45,7 @@ class SqliteEndpoint(SqliteTables):
         Raises `MoveRefused`, `PepperDiffers`, `StorageNewer`, `apsw.Error`.
         """
         if not target and not home.desk.is_file():
-            raise MoveRefused(f"Não há dados do Balcão em {home.path}: não há o que mover.")
+            raise MoveRefused(f"Não há dados do Balcão em {home.path}. Não há nada para mover.")
         self._home = home
         if target:
             home.create()
@@ -88,7 +88,8 @@ class SqliteEndpoint(SqliteTables):
                 self._lock = self._home.lock()
             except HomeInUse:  # its message suggests another folder, which does not help here
                 raise MoveRefused(
-                    f"Há um servidor usando a pasta de dados {self._home.path}. Encerre-o e repita."
+                    f"Há um servidor usando a pasta de dados {self._home.path}. Encerre o"
+                    " servidor e repita."
                 ) from None
 
     @contextmanager

@@ -25,7 +25,7 @@ def never() -> bool:
 def check_stopped(stopped: Stopped) -> None:
     """Raise `BackupStopped` if the server is stopping."""
     if stopped():
-        raise BackupStopped("A cópia de segurança foi interrompida.")
+        raise BackupStopped("O backup foi interrompido.")
 
 
 def copy_desk(source: Tables, target: Tables, schema: int) -> None:

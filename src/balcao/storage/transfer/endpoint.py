@@ -114,6 +114,6 @@ def check_version(has: int, newest: int) -> None:
         raise StorageNewer(f"schema {has} is newer than this program's {newest}")
     if has < newest:
         raise MoveRefused(
-            f"A origem tem a versão {has} do esquema, e este programa usa a {newest}: inicie antes"
-            " o serviço com esta versão do Balcão, que a atualiza."
+            f"A origem tem a versão {has} do esquema, e este programa usa a {newest}. Inicie"
+            " antes o serviço com esta versão do Balcão para atualizar."
         )

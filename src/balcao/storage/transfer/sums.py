@@ -81,7 +81,7 @@ def sums_of(schema: int, query: Query, has_table: Callable[[str], bool]) -> Desk
 def differences(expected: Sums, found: Sums) -> Sequence[str]:
     """Return a sentence for each sum that differs from the manifest."""
     return [
-        f"{name}: o manifesto diz {expected.get(name)}, a cópia soma {found.get(name)}"
+        f"{name}: o manifesto informa {expected.get(name)}, o backup soma {found.get(name)}"
         for name in sorted({*expected, *found})
         if expected.get(name) != found.get(name)
     ]

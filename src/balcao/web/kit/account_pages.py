@@ -69,7 +69,7 @@ def _account_in(context: PageContext) -> Account:
     try:
         return context.desk.account(int(context.request.path_params["account_id"]))
     except (LookupError, OverflowError):
-        text = "Não há conta com esse número. Procure-a na lista de contas."
+        text = "Não há conta com esse número. Procure na lista de contas."
         raise context.not_found("Conta não encontrada", text) from None
 
 

@@ -397,31 +397,34 @@ _TITLES: Mapping[int, str] = {
 }
 _MESSAGES: Mapping[int | str, tuple[str, str]] = {
     403: ("Sem permissão", "Esta página não é para o seu tipo de usuário."),
-    404: ("Página não encontrada", "Não há nada neste endereço. Confira-o, ou volte ao início."),
+    404: (
+        "Página não encontrada",
+        "Não há nada neste endereço. Confira o endereço ou volte ao início.",
+    ),
     413: ("Formulário recusado", "O formulário enviado não pôde ser lido. Volte e tente de novo."),
     "upload": (
         "Grande demais",
-        "O arquivo pode ter até 100 MB (10 MB no plano gratuito), e a lista colada até 2 MB:"
-        " uma lista mais longa vai como arquivo. Nada foi enviado nem cobrado.",
+        "O arquivo pode ter até 100 MB (10 MB no plano gratuito). A lista colada pode ter até 2"
+        " MB; se for maior, envie como arquivo. Nada foi enviado nem cobrado.",
     ),
     500: (
         "Erro interno",
-        "Algo deu errado do nosso lado. Se era uma consulta, o histórico diz se ela foi feita e"
-        " cobrada. Se acontecer de novo, informe o número abaixo a quem opera o serviço.",
+        "Algo deu errado do nosso lado. Se era uma consulta, veja no histórico se ela foi feita e"
+        " cobrada. Se o erro se repetir, informe o número abaixo ao operador do serviço.",
     ),
     "seated": (
-        "Não é deste lugar",
-        "Você está usando o seu lugar em uma conta. No menu com o seu nome, volte a ser operador ou"
-        " troque de lugar, e abra a página de novo.",
+        "Página só para operadores",
+        "Você está usando uma conta. No menu com o seu nome, volte a ser operador ou troque de"
+        " conta e abra a página de novo.",
     ),
     "operator": (
-        "É de quem tem um lugar na conta",
-        "Esta página é dos usuários de uma conta. Se você tem um lugar em uma, troque para ele no"
-        " menu com o seu nome; senão, dê um a si mesmo na página dos usuários da conta.",
+        "Página só para usuários da conta",
+        "Esta página é para usuários de uma conta. Se você tem acesso a uma conta, troque para"
+        " ela no menu com o seu nome. Se não tem, adicione-se na página de usuários da conta.",
     ),
     "form": (
         "Formulário recusado",
-        "O pedido não veio de uma página aberta neste navegador, e por segurança não foi"
+        "O formulário não veio de uma página aberta neste navegador e, por segurança, não foi"
         " executado. Volte, recarregue a página e envie de novo.",
     ),
 }

@@ -73,7 +73,7 @@ def _read(settings: Settings) -> ConfiguredSources:
 
 def _why(error: Exception) -> str:
     """Return a remark about an unreadable month; `balcao doctor` reports the details."""
-    return f"o mês não pode ser lido ({type(error).__name__}): balcao doctor diz por quê"
+    return f"o mês não pode ser lido ({type(error).__name__}). Veja o motivo com balcao doctor"
 
 
 async def _read_in_thread(tools: Tools) -> ConfiguredSources:

@@ -180,7 +180,7 @@ class PageContext:
         Raises `InvalidParameter` for a form id that no form of ours has.
         """
         if form_id and len(form_id) > FORM_ID_CHARACTERS_MAX:
-            raise InvalidParameter("O formulário chegou alterado, e nada foi feito.")
+            raise InvalidParameter("O formulário chegou alterado e nada foi feito.")
         return Signature("web", self.person.user.user_id, form_id or None)
 
     async def recorded(self, trace: Trace) -> RecordedAnswer | None:

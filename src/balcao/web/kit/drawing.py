@@ -191,14 +191,14 @@ def _described(days: Sequence[Bar], title: str) -> str:
     cache, online = sum(bar.cache for bar in days), sum(bar.online for bar in days)
     return (
         f"{title}, de {day(days[0].label)} a {day(days[-1].label)}: {credits(cache + online)},"
-        f" {whole(cache)} do guardado e {whole(online)} da fonte."
+        f" {whole(cache)} de resultados guardados e {whole(online)} da fonte."
     )
 
 
 def _bar(bar: Bar, foot: tuple[float, float], width: float, per_credit: float) -> Markup:
     title = (
-        f"{day(bar.label)}: {credits(bar.cache + bar.online)}"
-        f" ({whole(bar.cache)} do guardado, {whole(bar.online)} da fonte)"
+        f"{day(bar.label)}: {credits(bar.cache + bar.online)} ({whole(bar.cache)} de resultados"
+        f" guardados, {whole(bar.online)} da fonte)"
     )
     pieces = []
     x, y = foot
@@ -256,7 +256,7 @@ def shares(items: Sequence[Share]) -> Markup:
             _rect("online", 0, y + 19, (max(item.value, 0) / greatest * width, 9)),
         )
         pieces.append(_GROUP.format(title=description, inside=_joined(drawn)))
-    label = f"Por operação. {'; '.join(descriptions) or 'Nada ainda'}."
+    label = f"Por operação. {'; '.join(descriptions) or 'Nenhuma consulta'}."
     return _svg((width, max(len(items), 1) * line - 8), "shares", label, pieces)
 
 

@@ -50,7 +50,9 @@ class Examinations:
             findings = await asyncio.to_thread(self._examine)
         except Exception as error:
             log.exception("examination.bug")
-            text = f"a verificação parou ({type(error).__name__}); balcao doctor diz mais"
+            text = (
+                f"a verificação parou ({type(error).__name__}). Veja os detalhes com balcao doctor"
+            )
             findings = [Finding("fail", text, "verificação")]
         finally:
             self.since_ms = None

@@ -144,7 +144,7 @@ def ignored(fields: Mapping[str, str], chosen: ChargeFilter) -> str | None:
     ]
     if not left_out:
         return None
-    return f"Filtro desconhecido, deixado de lado: {listed(left_out)}."
+    return f"Filtro desconhecido, ignorado: {listed(left_out)}."
 
 
 def origin_of(text: str) -> Origin | None:

@@ -87,7 +87,7 @@ def _acting_roles(session: Session, tools: Tools) -> Sequence[ActingRole]:
         for membership, name, mode in tools.desk.memberships.places_of(user.user_id)
     ]
     return (
-        [ActingRole(None, "Operador", "quem opera o serviço", current is None), *memberships]
+        [ActingRole(None, "Operador", "administra o serviço", current is None), *memberships]
         if memberships
         else ()
     )

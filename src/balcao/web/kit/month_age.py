@@ -50,16 +50,16 @@ class MonthAge:
     def verdict(self) -> str:
         """The age in one sentence."""
         if self.behind > 1:
-            return f"Há {self.behind} meses mais novos publicados."
+            return f"Já foram publicados {self.behind} meses mais novos."
         if self.behind == 1:
-            return "Já há um mês mais novo publicado."
+            return "Um mês mais novo já foi publicado."
         coming = _number(self.today) > _number(self.extraction)
         if coming and self.today.day >= PUBLISHED_FROM:
             return (
-                f"O de {MONTHS[self.today.month - 1]} está saindo: a Receita Federal publica"
-                f" entre os dias {PUBLISHED_FROM} e {PUBLISHED_BY}."
+                f"O mês de {MONTHS[self.today.month - 1]} deve sair em breve: a Receita Federal"
+                f" publica entre os dias {PUBLISHED_FROM} e {PUBLISHED_BY}."
             )
-        return "É o mês mais novo publicado."
+        return "É o mês mais recente publicado."
 
 
 def in_use(store: Path, today: date) -> MonthAge | None:

@@ -27,7 +27,7 @@ LINKS_LIMIT = Limit("links", 30, 15 * _MINUTE_MS)  # one-time links from one add
 def wait_message(seconds: int) -> str:
     """Return the sentence for a person who has to wait."""
     minutes = counted(-(-seconds // 60), "minuto", "minutos")
-    return f"Muitas tentativas. Espere {minutes} e tente de novo."
+    return f"Muitas tentativas. Aguarde {minutes} e tente de novo."
 
 
 class Throttle:

@@ -68,5 +68,5 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
 
 
-PERSON_NAME = checked(is_name, f"Diga o nome, com até {NAME_CHARACTERS_MAX} caracteres.")
-EMAIL = checked(is_email, "O e-mail não parece completo.")
+PERSON_NAME = checked(is_name, f"Informe o nome, com até {NAME_CHARACTERS_MAX} caracteres.")
+EMAIL = checked(is_email, "Informe um e-mail completo.")

@@ -44,7 +44,7 @@ async def show(context: PageContext) -> Response:
         within_days=WITHIN_DAYS,
         plan=PLANS[account.plan],
         ceiling=ceiling,
-        ceiling_meter=drawing.meter(spent / ceiling, "Do teto do mês") if ceiling else None,
+        ceiling_meter=drawing.meter(spent / ceiling, "Do limite do mês") if ceiling else None,
         limits=context.settings.limits_by_plan[account.plan],
         chart=await _month(context) if context.person.is_manager else None,
         rows=await history.rows_of(context, latest),

@@ -84,11 +84,11 @@ _LABELS = {
     "divisao": "Divisão da CNAE",
     "natureza": "Natureza jurídica",
     "motivo": "Motivo da situação",
-    "cep": "CEP, ou como começa",
+    "cep": "CEP ou início do CEP",
     "ddd": "DDD",
     "dominio": "Domínio do e-mail",
     "raiz": "Raiz do CNPJ",
-    "pessoas": "Também empresários individuais e produtores",
+    "pessoas": "Incluir empresários individuais e produtores",
 }
 _NAMED = re.compile(r"\b(?:O parâmetro )?(" + "|".join(_LABELS) + r")\b")
 _AMOUNTS = ("capital_min", "capital_max")
@@ -148,7 +148,7 @@ async def show_found(context: PageContext) -> Response:
     booked = context.desk.operation(context.account.account_id, answer.request_id)
     cost = outcomes.cost(booked.charged_credits if booked else 0)
     if booked:
-        cost += " Voltar a esta página não custa mais nada."
+        cost += " Voltar a esta página é grátis."
     if isinstance(answer, CountAnswer):
         return _page(context, search, tally=answer, cost=cost)
     return _page(context, search, found=answer, cost=cost)
@@ -171,7 +171,7 @@ async def to_batch(context: PageContext) -> Response:
     all_of_them = context.typed("quais") == "todas"
     chosen = [each.cnpj for each in page.itens if all_of_them or each.cnpj in ticked]
     if not chosen:
-        alert = "Marque ao menos uma empresa, ou abra o lote com todas."
+        alert = "Selecione ao menos uma empresa ou crie o lote com todas."
         return _page(context, search, 422, found=page, alert=alert)
     return begun_with(context, "\n".join(map(cnpj, chosen)))
 
@@ -198,7 +198,7 @@ def _typed(context: PageContext) -> Mapping[str, str]:
 def _number(context: PageContext, search: SubmittedSearch) -> str:
     """Return the number of a page, a hash of person, form and filters."""
     if not search.form_id or len(search.form_id) > FORM_ID_CHARACTERS_MAX:
-        raise InvalidParameter("O formulário chegou alterado, e nada foi buscado.")
+        raise InvalidParameter("O formulário chegou alterado e nada foi buscado.")
     pepper = context.tools.parts.receipt_numbers.pepper
     hashed = hashlib.blake2b(key=pepper, digest_size=16, person=b"balcao-search")
     hashed.update(f"{context.person.user.user_id} {search.form_id} {search.path} ".encode())
@@ -281,9 +281,9 @@ async def _recorded(context: PageContext, number: str) -> bytes:
 def _expired(context: PageContext) -> EarlyResponse:
     outcome = Notice(
         "info",
-        "Esta página da busca não está guardada",
-        "Ela fica por um tempo, só para quem a buscou. Nada foi cobrado agora.",
-        "Busque de novo; custa como da primeira vez.",
+        "Esta página da busca não está mais disponível",
+        "Ela fica guardada por um tempo, só para quem fez a busca. Nada foi cobrado agora.",
+        "Faça a busca de novo. O preço é o mesmo da primeira vez.",
     )
     return EarlyResponse(_page(context, SubmittedSearch(), 404, outcome=outcome))
 
@@ -339,15 +339,15 @@ def _refused(context: PageContext, search: SubmittedSearch, error: BalcaoError) 
     if isinstance(error, FilterRequired):
         outcome = Notice(
             "warn",
-            "Falta dizer o que buscar",
+            "Nenhum filtro preenchido",
             "Nada foi cobrado.",
-            "Preencha um filtro ou mais.",
+            "Preencha ao menos um filtro.",
             problem.code,
         )
     elif problem.status == 400:
         outcome = Notice(
             "warn",
-            "Um filtro não foi entendido",
+            "Filtro inválido",
             _in_words(problem.message),
             "Nada foi cobrado.",
             problem.code,

@@ -36,8 +36,8 @@ from balcao.web.pages.search import is_searchable
 PATH = "/app/procurar"
 CHARACTERS_MAX = 20_000  # a thousand documents; forms have a limit, too
 _TOO_LONG = (
-    f"São mais de {whole(CHARACTERS_MAX)} caracteres, e nada foi lido. Uma lista assim longa vai em"
-    " um lote novo, colada ou como arquivo."
+    f"O texto tem mais de {whole(CHARACTERS_MAX)} caracteres e não foi lido. Para uma lista"
+    " longa, crie um lote."
 )
 _SHOWN = 20
 # A certificate is searched among this many of the account's latest.
@@ -253,8 +253,8 @@ async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
 def _kind_of(meant: Interpretation) -> str:
     """Return what an operator typed that operators cannot look up."""
     return {
-        "company": "Isto é um CNPJ",
-        "person": "Isto é um CPF",
+        "company": "Este é um CNPJ",
+        "person": "Este é um CPF",
         "several": f"São {counted(meant.count, 'documento', 'documentos')}",
-        "certificate": "Isto é o código de uma certidão",
+        "certificate": "Este é o código de uma certidão",
     }.get(meant.meaning, "")

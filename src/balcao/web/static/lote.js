@@ -8,7 +8,7 @@
     const button = document.getElementById(dataset.ceiling);
     const credits = Number(value.replaceAll(".", ""));
     if (button && value.trim() && credits >= 0) {
-      button.textContent = `Começar (até ${credits.toLocaleString("pt-BR")} crédito${credits === 1 ? "" : "s"})`;
+      button.textContent = `Iniciar (até ${credits.toLocaleString("pt-BR")} crédito${credits === 1 ? "" : "s"})`;
     }
   });
 

@@ -17,14 +17,14 @@ Field: TypeAlias = Literal["cnpj", "cpf"]
 
 # The count and the form's address. The button sends the field's text.
 _SEVERAL = Markup(
-    "Há <b>{}</b> documentos aqui, e cada consulta é de um só. Deixe um, ou"
-    ' <button class="button plain small" formaction="/app/lotes/colar?operacao={}">abra um lote com'
+    "Há <b>{}</b> documentos aqui, e cada consulta usa um só. Deixe um ou"
+    ' <button class="button plain small" formaction="/app/lotes/colar?operacao={}">crie um lote com'
     " todos</button>"
 )
 WORDS: Mapping[Field, str] = {
-    "cnpj": "Isto não é um CNPJ, que tem 14 caracteres: 00.000.000/0000-00. Por nome não se"
-    " consulta.",
-    "cpf": "Isto não é um CPF, que tem 11 dígitos: 000.000.000-00. Por nome não se consulta.",
+    "cnpj": "Informe um CNPJ com 14 caracteres: 00.000.000/0000-00. Esta consulta não aceita"
+    " nomes.",
+    "cpf": "Informe um CPF com 11 dígitos: 000.000.000-00. Esta consulta não aceita nomes.",
 }
 _DIGITS = "Os dígitos verificadores deste {} não conferem."
 _LENGTH: Mapping[Field, str] = {
@@ -32,12 +32,12 @@ _LENGTH: Mapping[Field, str] = {
     "cpf": "O CPF tem 11 dígitos; aqui há {}.",
 }
 _OTHERS: Mapping[Kind, str] = {
-    "root": "Isto é a raiz de um CNPJ, os 8 primeiros caracteres. Escreva o número inteiro.",
-    "cut": "Este número foi cortado pela planilha, e os últimos dígitos se perderam.",
-    "ambiguous": "Faltam zeros à esquerda. Escreva o número inteiro.",
+    "root": "Esta é a raiz de um CNPJ, os 8 primeiros caracteres. Digite o número completo.",
+    "cut": "A planilha cortou este número e os últimos dígitos se perderam.",
+    "ambiguous": "Faltam zeros à esquerda. Digite o número completo.",
 }
 _REQUEST = Markup(
-    'Isto é o número de uma consulta, e não um documento. <a href="/app/historico/{}">Ver essa'
+    'Este é o número de uma consulta, não um documento. <a href="/app/historico/{}">Ver essa'
     " consulta</a>"
 )
 _LINK = Markup('<a href="/app/consultas/{}">{}</a>')
@@ -92,12 +92,14 @@ def other_kind(form: LookupForm, field: Field) -> Markup:
     other = "CPF" if field == "cnpj" else "CNPJ"
     if "quem" in form.fields:
         choice = "Pessoa (CPF)" if field == "cnpj" else "Empresa (CNPJ)"
-        return Markup("Isto é um {}: escolha acima “{}” e ponha-o lá.").format(other, choice)
+        return Markup("Este é um {}. Escolha acima “{}” e digite o número lá.").format(
+            other, choice
+        )
     if field == "cnpj":
         places = [("certidao-federal?quem=cpf", "certidao-federal"), ("produtor-rural",) * 2]
     else:
         places = [("empresa",) * 2, ("inscricoes-estaduais",) * 2]
     links = [_LINK.format(address, FORMS[slug].title) for address, slug in places]
-    return Markup("Isto é um {}, e esta consulta é por {}. Por {} há: {}.").format(
+    return Markup("Este é um {}, e esta consulta usa {}. Consultas por {}: {}.").format(
         other, field.upper(), other, Markup(", ").join(links)
     )

@@ -74,10 +74,10 @@ def refusal_of(context: PageContext, form: LookupForm) -> Response | None:
 
 def outside_the_plan(context: PageContext) -> Response:
     """Return a page: certificates are not part of the account's plan."""
-    who = "quem opera o serviço" if context.person.is_manager else "quem administra esta conta"
+    who = "o operador do serviço" if context.person.is_manager else "o gestor da conta"
     text = (
-        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um contrato"
-        f" que as inclua. Nada foi cobrado. Para habilitá-las, fale com {who}."
+        "As certidões não estão habilitadas para esta conta: é preciso um plano pago ou um"
+        f" contrato que inclua certidões. Nada foi cobrado. Para habilitar, fale com {who}."
     )
     return context.problem(403, "Certidões fora do plano", text)
 
@@ -85,7 +85,8 @@ def outside_the_plan(context: PageContext) -> Response:
 def suspended(context: PageContext) -> Response:
     """Return a page: the account is suspended."""
     text = (
-        "Quem opera o serviço suspendeu esta conta. Enquanto isso nada pode ser consultado, e nada"
-        " é cobrado. O histórico e os comprovantes continuam aqui. Fale com quem opera o serviço."
+        "O operador do serviço suspendeu esta conta. Enquanto ela estiver suspensa, não é"
+        " possível consultar e nada é cobrado. O histórico e os comprovantes continuam aqui. Fale"
+        " com o operador do serviço."
     )
     return context.problem(403, "Conta suspensa", text)

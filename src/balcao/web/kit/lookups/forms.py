@@ -100,11 +100,11 @@ class LookupForm:
         return offered
 
 
-_FIRST_KEPT = ("", "A guardada, se ainda valer; senão, a fonte", "1 ou 2 créditos")
-_ONLY_KEPT = ("guardado", "Só o que já está guardado", "Sem nada guardado, sem custo")
+_FIRST_KEPT = ("", "Usar a certidão guardada, se ainda for válida", "1 ou 2 créditos")
+_ONLY_KEPT = ("guardado", "Só resultados guardados", "Sem resultado guardado, sem custo")
 _INSISTENT: Mapping[str, tuple[str, str, str]] = {
     "online": ("online", "Consultar a fonte agora", "2 créditos"),
-    "nova": ("nova", "Pedir uma emissão nova à fonte", "2 créditos"),
+    "nova": ("nova", "Emitir uma nova certidão", "2 créditos"),
 }
 
 

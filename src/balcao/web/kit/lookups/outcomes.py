@@ -126,8 +126,8 @@ def price_rose(needed: int, charged: str = NO_COST) -> Notice:
     return Notice(
         "warn",
         "O preço mudou",
-        f"Desde que a página foi aberta o preço subiu: até {credits(needed)}. {charged}",
-        "Confira o preço no botão, e aperte de novo se ainda quiser.",
+        f"O preço aumentou desde que a página foi aberta: até {credits(needed)}. {charged}",
+        "Confira o preço no botão e clique de novo se quiser continuar.",
     )
 
 
@@ -152,13 +152,14 @@ def notice_for_refusal(
             left = problem.fields["creditos_disponiveis"]
             assert isinstance(left, int), "forms have no key and no tag, so no budget applies"
             who = (
-                "Peça créditos a quem opera o serviço" if is_manager else "Avise o gestor da conta"
+                "Peça créditos ao operador do serviço" if is_manager else "Avise o gestor da conta"
             )
             return Notice(
                 "warn",
                 "Créditos insuficientes",
-                f"Esta consulta precisa de {_at_disposal(needed)}, e há {whole(left)}. {charged}",
-                f"{who}, ou faça uma consulta menor ou guardada, que custa menos.",
+                f"Esta consulta precisa de {_at_disposal(needed)}. Disponíveis: {whole(left)}."
+                f" {charged}",
+                f"{who} ou faça uma consulta mais barata, como a de um resultado guardado.",
                 problem.code,
             )
         case 429:
@@ -195,10 +196,10 @@ def price(
     """Return the price of a question now. `unserved`: the refusal, if no source serves it."""
     if available is not None and quote.greatest > available:
         needed = _at_disposal(quote.greatest)
-        short = f"Precisa de {needed}, e há {whole(max(available, 0))}."
+        short = f"Esta consulta precisa de {needed}. Disponíveis: {whole(max(available, 0))}."
         return Price(short, "warn")
     if quote.code == NothingInCache.code:
-        text = "Não há certidão guardada que ainda valha: sem resultado e sem custo."
+        text = "Não há certidão guardada válida: sem resultado e sem custo."
         return Price(text, "warn", _FREE)
     if not quote.at_hand:
         if unserved is None:
@@ -237,14 +238,14 @@ def _at_most(of: Question, most: int) -> Price:
         )
     within = " (1 pelos endereços)" if addresses else ""
     return Price(
-        f"A{at_most[1:]}{within} se a fonte responder; nada, se ela falhar.", in_button=at_most
+        f"A{at_most[1:]}{within} se a fonte responder. Falhas não são cobradas.", in_button=at_most
     )
 
 
 _FREE = "sem custo"
-_ABSENT = Price("A nossa cópia do mês já diz que não existe: sem custo.", "good", _FREE)
+_ABSENT = Price("Segundo a nossa cópia do mês, não existe: sem custo.", "good", _FREE)
 _UNANSWERED = Price(
-    "Nenhuma fonte deste serviço pode responder esta consulta agora: sem resultado e sem custo.",
+    "Nenhuma fonte pode responder esta consulta agora: sem resultado e sem custo.",
     "warn",
     _FREE,
 )

@@ -77,46 +77,46 @@ class _Way:
 _NOTHING: Sequence[tuple[str, str, Tone | None]] = [("{nothing}", "{why}", None)]
 _WAYS: Mapping[str, _Way] = {
     "running": _Way(
-        "A consulta ainda está em andamento; a cobrança é decidida quando ela termina.",
-        [("À espera da fonte", "", "info")],
+        "A consulta ainda está em andamento. A cobrança é definida no fim.",
+        [("Aguardando a fonte", "", "info")],
     ),
     "interrupted": _Way(
-        "O serviço parou no meio da consulta, e a reserva foi devolvida. {cost}",
+        "O serviço parou no meio da consulta e a reserva foi liberada. {cost}",
         [("O serviço parou e voltou", "", "bad")],
     ),
     "refused": _Way(
         "A consulta foi recusada: {outcome}. {cost}",
-        [("Recusada: {outcome}", "Recusas não custam nada.", "warn")],
+        [("Recusada: {outcome}", "Recusas não são cobradas.", "warn")],
     ),
-    "forgotten": _Way("A consulta terminou sem resultado que se cobre. {cost}", _NOTHING),
+    "forgotten": _Way("A consulta terminou sem um resultado cobrável. {cost}", _NOTHING),
     "absent": _Way("A consulta terminou sem resultado: {outcome}. {cost}", _NOTHING),
     "failed": _Way("Não houve resultado ({outcome}). {cost}", _NOTHING),
     "came meanwhile": _Way(
-        "{concluded}, com o que outra consulta igual acabava de obter da fonte.{silent} {cost}",
-        [("Resultado que acabava de chegar para outra consulta", "{obtained}", "good")],
-        "guardado: outra consulta igual terminou um instante antes",
+        "{concluded} com o resultado que outra consulta igual acabava de obter da fonte.{silent}"
+        " {cost}",
+        [("Resultado recém-obtido por outra consulta", "{obtained}", "good")],
+        "resultado guardado: outra consulta igual terminou um instante antes",
         "guardado",
     ),
     "fell back": _Way(
-        "{concluded}, com o que estava guardado{obtained_too}: a fonte foi procurada e não deu um"
+        "{concluded} com um resultado guardado{obtained_too}, porque a fonte não deu um"
         " resultado.{silent} {cost}",
         [
-            ("Fonte procurada, sem resultado", "", "warn"),
-            ("Resposta do que estava guardado (reserva)", "{obtained}", "good"),
+            ("Fonte consultada, sem resultado", "", "warn"),
+            ("Resposta com um resultado guardado", "{obtained}", "good"),
         ],
-        "reserva: a fonte não deu um resultado e valeu o que estava guardado",
+        "resultado guardado, porque a fonte não deu um resultado",
         "guardado",
     ),
     "kept": _Way(
-        "{concluded}, com o que estava guardado{obtained_then}, sem nova consulta à fonte.{silent}"
+        "{concluded} com um resultado guardado{obtained_then}, sem nova consulta à fonte.{silent}"
         " {cost}",
-        [("Resposta do que estava guardado", "{obtained}", "good")],
+        [("Resposta com um resultado guardado", "{obtained}", "good")],
         "guardado",
         "guardado",
     ),
     "own copy": _Way(
-        "{concluded}, com a nossa cópia do mês{dated}, sem consultar ninguém de fora."
-        "{silent} {cost}",
+        "{concluded} com a nossa cópia do mês{dated}, sem consultar outra fonte.{silent} {cost}",
         [("Resposta da nossa cópia do mês", "{copy}", "good")],
         words.OWN_COPY,
         "da nossa cópia do mês",
@@ -136,7 +136,7 @@ _WAYS: Mapping[str, _Way] = {
 # Of a BR answer: the origins of its parts.
 _PARTS = {
     "online": "UFs respondidas pela fonte",
-    "cache": "UFs respondidas do guardado",
+    "cache": "UFs com resultado guardado",
     "indisponivel": "UFs sem resposta",
 }
 
@@ -271,7 +271,7 @@ def _values(facts: RequestFacts) -> Mapping[str, str]:
     return {
         "cost": f"Custou {credits(facts.credits)}." if facts.credits else "Nada foi cobrado.",
         "outcome": _lower(result),
-        "nothing": "Fonte procurada, sem resultado" if facts.held else result,
+        "nothing": "Fonte consultada, sem resultado" if facts.held else result,
         "why": result if facts.held else "",
         "concluded": concluded,
         "silent": f" {listed(silent)} não {verbs[0]} e não {verbs[1]}." if silent else "",
@@ -282,7 +282,7 @@ def _values(facts: RequestFacts) -> Mapping[str, str]:
         "copy": f"Dados de {day}{': ' if source else ''}{source}." if day else source,
         "by": f" ({source})" if source else "",
         "source": source,
-        "ufs_kept": f"{_ufs(kept)} do que estava guardado" if kept else "",
+        "ufs_kept": f"{_ufs(kept)} com resultado guardado" if kept else "",
         "which_kept": listed(kept) if kept else "",
         "ufs_silent": f"{_ufs(silent)} sem resposta" if silent else "",
         "which_silent": listed(silent) if silent else "",
@@ -310,7 +310,7 @@ def _steps(facts: RequestFacts, way: _Way, values: Mapping[str, str]) -> Sequenc
     received = f"{_day(facts.opened_ms)}, por {facts.who}"
     found = [Step(time_of_day(facts.opened_ms), "Consulta recebida", received)]
     if facts.held and facts.way != "refused":
-        note = "O maior preço possível do caminho, para que a cobrança não falte depois."
+        note = "Reservamos o valor máximo desta consulta."
         found.append(Step(after(facts.held_ms), "Créditos reservados", note))
     at_end = "agora" if facts.way == "running" else after(facts.settled_ms)
     for step, note_template, tone in way.steps:
@@ -321,9 +321,9 @@ def _steps(facts: RequestFacts, way: _Way, values: Mapping[str, str]) -> Sequenc
         return found
     took = seconds(facts.settled_ms - facts.opened_ms)
     if facts.credits:
-        note = f"O que sobrou da reserva foi liberado. {took} ao todo." if facts.held else took
+        note = f"O restante da reserva foi liberado. {took} ao todo." if facts.held else took
         return [*found, Step(at_end, f"Cobrança: {credits(facts.credits)}", note, "good")]
-    text = "Reserva devolvida: nada foi cobrado" if facts.held else "Nada foi cobrado"
+    text = "Reserva liberada: nada foi cobrado" if facts.held else "Nada foi cobrado"
     return [*found, Step(at_end, text, took, "info")]
 
 
@@ -339,10 +339,10 @@ def _path(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str | None]]:
     if trace is None:
         return [("Origem da resposta", way.origin)]
     strategy = words.STRATEGIES.get(trace.strategy)
-    passed = "sim, a pedido: a fonte foi procurada mesmo havendo resultado guardado"
+    passed = "sim, a pedido: a fonte foi consultada mesmo havendo um resultado guardado"
     found: list[tuple[str, str | None]] = [
-        ("O que se olhou primeiro", strategy or "uma estratégia que não existe mais"),
-        ("O guardado foi deixado de lado", passed if trace.refresh else "não"),
+        ("Prioridade", strategy or "uma estratégia que não existe mais"),
+        ("Ignorou o resultado guardado", passed if trace.refresh else "não"),
         ("Origem da resposta", way.origin),
         ("Quem respondeu", facts.source or _no_source(facts, trace)),
     ]
@@ -364,12 +364,12 @@ def _no_source(facts: RequestFacts, trace: Trace) -> str:
 def _repeated(facts: RequestFacts, trace: Trace) -> str:
     """Return whether a repetition would be free; never the idempotency key."""
     if trace.key_digest is None:
-        return "não: sem Idempotency-Key, repetir é fazer outra consulta"
+        return "não: sem Idempotency-Key, repetir gera outra consulta"
     if facts.way == "refused":
-        return "não: uma recusa não grava resposta, e a consulta pode ser repetida"
+        return "não: recusas não são gravadas e a consulta pode ser repetida"
     if trace.key_id is None:
         return "sim: recarregar a página do resultado não cobra de novo"
-    return "sim: com a mesma Idempotency-Key a resposta é repetida sem cobrança"
+    return "sim: com a mesma Idempotency-Key, a resposta é repetida sem cobrança"
 
 
 def _about(trace: Trace) -> str:

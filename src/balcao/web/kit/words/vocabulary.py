@@ -56,8 +56,8 @@ ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
 OWN_COPY = "nossa cópia do mês"
 # In sums by origin.
 ORIGINS_IN_SUMS: Mapping[Origin, str] = {
-    "cache": "guardado, com as buscas de empresas",
-    "online": "da fonte, com a nossa cópia do mês",
+    "cache": "resultados guardados e buscas de empresas",
+    "online": "da fonte e da nossa cópia do mês",
 }
 
 # Charges without a tag or UF, in lines and filters.
@@ -68,13 +68,14 @@ SOURCES: Mapping[str, str] = {offer.name: offer.title for offer in OFFERS}
 _PARTS: Mapping[str, str] = {"types": "tipos de inscrição", "addresses": "endereços"}
 
 STRATEGIES: Mapping[str, str] = {
-    Strategy.CACHE_SE_EXISTIR: "primeiro o que está guardado, de qualquer idade; sem nada"
-    " guardado, a fonte",
-    Strategy.CACHE_PREFERENCIAL: "primeiro o que está guardado e ainda serve; senão, a fonte",
-    Strategy.SO_CACHE: "só o que está guardado; a fonte não é consultada",
-    Strategy.SO_ONLINE: "só a fonte; o que está guardado não é usado",
-    Strategy.ONLINE_PREFERENCIAL: "primeiro a fonte; se ela falhar, o que está guardado e ainda"
-    " serve",
+    Strategy.CACHE_SE_EXISTIR: "primeiro um resultado guardado, de qualquer idade; se não houver,"
+    " a fonte",
+    Strategy.CACHE_PREFERENCIAL: "primeiro um resultado guardado que ainda seja válido; se não"
+    " houver, a fonte",
+    Strategy.SO_CACHE: "só um resultado guardado; a fonte não é consultada",
+    Strategy.SO_ONLINE: "só a fonte; resultados guardados não são usados",
+    Strategy.ONLINE_PREFERENCIAL: "primeiro a fonte; se ela falhar, um resultado guardado que"
+    " ainda seja válido",
 }
 
 

@@ -15,7 +15,7 @@ from balcao.web.pages.batches.pages import batch_page, requested_batch, view_of
 from balcao.web.pages.history import names_of
 
 _CEILING_DIGITS_MAX = 9
-_NO_CEILING = "Informe o teto: um número inteiro de créditos."
+_NO_CEILING = "Informe o limite de gasto: um número inteiro de créditos."
 
 
 async def confirm(context: PageContext) -> Response:
@@ -34,7 +34,7 @@ async def confirm(context: PageContext) -> Response:
     try:
         return await _done(context, batch, write)
     except QuoteChanged:
-        text = "O preço ou as linhas mudaram desde que esta página foi aberta. Nada começou:"
+        text = "O preço ou as linhas mudaram desde que esta página foi aberta. Nada foi iniciado:"
         info = await requested_batch(context)
         return await batch_page(context, info, alert=f"{text} confira a nova cotação abaixo.")
 
@@ -63,7 +63,7 @@ async def resume(context: PageContext) -> Response:
         if ceiling is None:
             return await batch_page(context, info, _NO_CEILING)
         if batch.ceiling is not None and ceiling < batch.ceiling:
-            text = f"O teto só pode aumentar: agora ele é de {credits(batch.ceiling)}."
+            text = f"O limite só pode aumentar. O limite atual é de {credits(batch.ceiling)}."
             return await batch_page(context, info, text)
     signed = context.signature(context.typed("form_id"))
     write = context.tools.batches.resume(batch.account_id, batch.batch_id, ceiling, signed)

@@ -89,7 +89,7 @@ _FLAWS_SHOWN = 5
 
 
 _UNCERTAIN = (
-    "O serviço perdeu a ligação com o banco de dados e não sabe se o lote foi criado. Envie este"
+    "O serviço perdeu a conexão com o banco de dados e não sabe se o lote foi criado. Envie este"
     " mesmo formulário de novo: o lote não é criado duas vezes."
 )
 
@@ -140,11 +140,11 @@ async def receive(context: PageContext) -> Response:
         return outside_the_plan(context)
     except RequestTooLarge as error:
         most = whole(error.body_bytes_max // MEGABYTE)
-        text = f"O arquivo tem mais de {most} MB. Divida-o e envie cada parte como um lote."
+        text = f"O arquivo tem mais de {most} MB. Divida o arquivo e envie cada parte como um lote."
         return _page(context, typed, {"arquivo": text}, 413)
     except IdempotencyKeyReused:
-        text = "Este formulário já foi enviado com outra lista: o lote dela está em Lotes. Envie"
-        return _page(context, typed, {"lista": f"{text} de novo para abrir mais um."}, 409)
+        text = "Este formulário já foi enviado com outra lista, que está em Lotes. Envie"
+        return _page(context, typed, {"lista": f"{text} de novo para criar mais um lote."}, 409)
     except (CallerError, NoFileSpace, Overloaded, StorageFailed) as error:
         problem = problem_of(error)
         status = 422 if problem.status == 400 else problem.status
@@ -239,13 +239,13 @@ def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]
             case "cpf":
                 complaints["cliente"] = problem_of(TagWithCpf()).message
     if not typed["lista"] and context.upload is None:
-        complaints["lista"] = "Cole os documentos, ou escolha um arquivo."
+        complaints["lista"] = "Cole os documentos ou escolha um arquivo."
     if typed["lista"] and context.upload is not None:
-        complaints["lista"] = "Há uma lista colada e um arquivo: deixe um dos dois."
+        complaints["lista"] = "Há uma lista colada e um arquivo. Deixe só um dos dois."
     for role in COLUMNS:
         letter = typed[f"coluna_{role}"].upper()
         if letter and not _LETTERS.fullmatch(letter):
-            complaints[f"coluna_{role}"] = "Diga a letra da coluna: A, B, …"
+            complaints[f"coluna_{role}"] = "Informe a letra da coluna: A, B, …"
     return {**complaints, **_about_parameters(context, form, typed)}
 
 
@@ -361,7 +361,7 @@ def _ufs(context: PageContext, forms: Sequence[LookupForm]) -> Sequence[tuple[st
     }
     several = [(ALL, "Todas as que respondem")] if ALL in found else []
     return [
-        ("", "A de cada linha, ou a da empresa"),
+        ("", "UF de cada linha ou da empresa"),
         *several,
         *((uf, uf) for uf in sorted(found - {ALL})),
     ]

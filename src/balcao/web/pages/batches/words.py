@@ -13,7 +13,7 @@ from balcao.web.kit.words.vocabulary import CODES, Word, source_names
 STATES: Mapping[BatchState, Word] = {
     "recebido": Word("Na fila", "info"),
     "validando": Word("Lendo a lista", "info"),
-    "cotado": Word("Espera confirmação", "warn"),
+    "cotado": Word("Aguardando confirmação", "warn"),
     "executando": Word("Em andamento", "info"),
     "pausado": Word("Pausado", "warn"),
     "concluido": Word("Concluído", "good"),
@@ -124,10 +124,11 @@ def troubled(sources: Sequence[QuotedSource]) -> Sequence[str]:
     texts = []
     if down and len(down) == len(sources):
         texts.append(
-            f"Sem resposta agora: {listed(down)}. O que depende disso espera até que volte."
+            f"Sem resposta agora: {listed(down)}. As linhas que dependem dessa fonte aguardam até"
+            " ela voltar."
         )
     elif down:
-        texts.append(f"Sem resposta agora: {listed(down)}. Quem vem depois responde no lugar.")
+        texts.append(f"Sem resposta agora: {listed(down)}. A fonte seguinte responde no lugar.")
     if unsteady:
-        texts.append(f"Com falhas agora: {listed(unsteady)}. O que falhar não custa nada.")
+        texts.append(f"Com falhas agora: {listed(unsteady)}. Linhas com falha não são cobradas.")
     return texts

@@ -69,7 +69,7 @@ SHOWN_REQUESTS = 12
 # Most answers arrive within this time; the page shows the others as they come.
 _AT_ONCE_SECONDS = 2.5
 
-_SOME_CHARGED = "O que foi recusado não custou nada; o que foi respondido está na lista abaixo."
+_SOME_CHARGED = "Consultas recusadas não foram cobradas. As respondidas estão na lista abaixo."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ async def show(context: PageContext) -> Response:
         response = context.problem(
             429,
             "Muitas páginas em pouco tempo",
-            f"Espere {wait} segundos e abra a empresa de novo. Nada foi consultado nem cobrado."
-            " Para muitas empresas de uma vez há os lotes.",
+            f"Aguarde {wait} segundos e abra a empresa de novo. Nada foi consultado nem cobrado."
+            " Para consultar muitas empresas de uma vez, use os lotes.",
         )
         response.headers["retry-after"] = str(wait)
         return response
@@ -138,7 +138,7 @@ async def ask(context: PageContext) -> Response:
             return outside_the_plan(context)
         button = await lookup_button(context, cnpj, f"{slug}.{uf}.{context_id}.{how}.{shown}")
         if button is None:
-            raise InvalidParameter("O formulário chegou alterado, e nada foi consultado.")
+            raise InvalidParameter("O formulário chegou alterado e nada foi consultado.")
         buttons = [button]
     refused = await _start_all(context, buttons)
     if refused is not None:
@@ -302,7 +302,7 @@ def _line(context: PageContext, names: history.Names, register: Register, now: i
     failure = None
     if tried is not None:
         word = names.row(tried).outcome.text
-        failure = f"A última tentativa, {ago(tried.opened_ms, now)}: {word.lower()}, sem custo."
+        failure = f"Última tentativa, {ago(tried.opened_ms, now)}: {word.lower()}, sem custo."
     return RegisterLine(
         register,
         verdict_of(context, register),
@@ -346,7 +346,7 @@ def cnpj_of(context: PageContext) -> Cnpj:
         return Cnpj.parse(context.request.path_params["cnpj"])
     except InvalidCnpj:
         raise context.not_found(
-            "Isto não é um CNPJ",
-            "O endereço não tem um CNPJ que confira. Escreva-o na caixa, no alto da página: ela"
-            " diz o que está errado.",
+            "CNPJ inválido",
+            "O endereço não tem um CNPJ válido. Digite o CNPJ na busca, no alto da página, para"
+            " ver o que está errado.",
         ) from None

@@ -24,9 +24,9 @@ _WITH_KEY = '-H "x-api-key: $BALCAO_KEY"'
 _NEW = "{novo}"
 _ID = "{id}"
 
-_NO_COST = "Não: erros não custam nada."
-_WAITED = "Sim, depois dos segundos de `Retry-After`; antes, a resposta é a mesma."
-_AS_SENT = "Não como foi enviada: a resposta seria a mesma."
+_NO_COST = "Não. Erros não são cobrados."
+_WAITED = "Sim, depois do tempo indicado em `Retry-After`. Antes disso, a resposta é a mesma."
+_AS_SENT = "Não sem mudar a requisição: a resposta seria a mesma."
 
 
 class SandboxStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -184,7 +184,7 @@ def chapter(pages: Mapping[str, CodePage]) -> Chapter:
     every = Leaf(
         INDEX,
         "Códigos de erro",
-        "O que cada um quer dizer, quando repetir e como vê-lo na sandbox.",
+        "O significado de cada código, quando repetir e como reproduzir na sandbox.",
     )
     return Chapter("Erros", (every, *map(_leaf, pages.values())))
 

@@ -19,12 +19,16 @@ from balcao.web.pages.docs.reference import Entry
 _START = Chapter(
     "Começar",
     (
-        Leaf("/docs", "Três passos", "Da chave à primeira resposta."),
-        Leaf("/docs/chaves", "Chaves", "De teste e de produção, o que cada uma pode, como trocar."),
+        Leaf("/docs", "Primeira consulta", "Da chave à primeira resposta, em três passos."),
+        Leaf(
+            "/docs/chaves",
+            "Chaves",
+            "Chaves de teste e de produção, restrições e troca.",
+        ),
         Leaf(
             "/docs/sandbox",
             "Documentos da sandbox",
-            "CNPJs e CPFs fictícios com respostas conhecidas, uma para cada caminho.",
+            "CNPJs e CPFs fictícios com respostas conhecidas.",
             "teste homologação massa de dados cnpj de teste cpf de teste",
         ),
         Leaf("/docs/programas", "Programas prontos", "Em onze linguagens, para copiar."),

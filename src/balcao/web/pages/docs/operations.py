@@ -45,7 +45,9 @@ async def show(context: PageContext) -> Response:
     """Show one operation; for users of an account, a lookup with its form."""
     entry = documentation_of(context.tools).entries.get(context.request.path_params["name"])
     if entry is None:
-        raise context.not_found("Operação não encontrada", "Não há operação com este nome na API.")
+        raise context.not_found(
+            "Operação não encontrada", "Não existe uma operação com este nome na API."
+        )
     operation = _lookup(context, entry)
     values: dict[str, object] = {"form": None, "console": None, "standing": None}
     if (rule := _OF_SEARCHES.get(entry.name)) is not None:

@@ -14,28 +14,36 @@ from balcao.web.pages.docs.contents import documentation_of
 from balcao.web.pages.docs.navigation import find
 
 _RULES = (
-    ("Endereços", "De que redes ela pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
-    ("Operações", "Que consultas ela pode fazer", "403 OPERACAO_NAO_PERMITIDA"),
-    ("Cliente obrigatório", "Cada consulta diz para quem é", "400 CLIENTE_OBRIGATORIO"),
-    ("Limites", "Menos requisições por minuto ou por dia", "429 LIMITE_EXCEDIDO"),
-    ("Orçamentos", "Um teto por dia, por mês ou de uma vez", "402 TETO_DA_CHAVE"),
-    ("Validade", "O último dia em que ela vale", "401 API_KEY_INVALIDA"),
-    ("Administra", "Vê e muda orçamentos da conta inteira", "403 CHAVE_NAO_ADMINISTRA, sem ela"),
+    ("Endereços", "Redes de onde a chave pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
+    ("Operações", "Consultas que a chave pode fazer", "403 OPERACAO_NAO_PERMITIDA"),
+    (
+        "Cliente obrigatório",
+        "Toda consulta precisa informar `X-Cliente`",
+        "400 CLIENTE_OBRIGATORIO",
+    ),
+    ("Limites", "Limite próprio de requisições por minuto ou por dia", "429 LIMITE_EXCEDIDO"),
+    ("Orçamentos", "Limite de gasto por dia, por mês ou único", "402 TETO_DA_CHAVE"),
+    ("Validade", "Último dia de validade da chave", "401 API_KEY_INVALIDA"),
+    (
+        "Administra",
+        "Ver e alterar orçamentos da conta inteira",
+        "403 CHAVE_NAO_ADMINISTRA, sem esta permissão",
+    ),
 )
 
 # The common meaning of a status's codes.
 _STATUSES: Mapping[int, str] = {
-    400: "A requisição não serve como foi enviada, ou a consulta falhou",
-    401: "Não se sabe de quem é",
-    402: "Custaria mais do que pode",
-    403: "Não é permitido",
+    400: "Requisição inválida ou falha na consulta",
+    401: "Chave não reconhecida",
+    402: "Créditos ou limite insuficientes",
+    403: "Sem permissão",
     404: "Não existe",
     405: "Não aqui",
-    409: "Não combina com o que já há",
-    410: "Não existe mais",
+    409: "Conflito com o estado atual",
+    410: "Apagado",
     413: "Grande demais",
-    415: "De um tipo que não serve",
-    429: "Rápido demais",
+    415: "Tipo de conteúdo não aceito",
+    429: "Limite de requisições atingido",
     500: "Falhou",
     503: "Indisponível no momento",
 }
@@ -76,7 +84,7 @@ async def show_guide(context: PageContext) -> Response:
     """Show one guide."""
     guide = documentation_of(context.tools).guides.get(context.request.path_params["name"])
     if guide is None:
-        raise context.not_found("Guia não encontrado", "Não há guia com este nome.")
+        raise context.not_found("Guia não encontrado", "Não existe um guia com este nome.")
     return framed(context, "docs/guia.html", guide=guide)
 
 
@@ -94,7 +102,7 @@ async def show_error(context: PageContext) -> Response:
     """Show one error code: its meaning, what to do, and how to see it in the sandbox."""
     page = documentation_of(context.tools).codes.get(context.request.path_params["code"])
     if page is None:
-        raise context.not_found("Código desconhecido", "Nenhum erro desta versão tem este código.")
+        raise context.not_found("Código desconhecido", "Este código não existe nesta versão.")
     script = page.script(context.settings.address)
     return framed(
         context, "docs/erro.html", page=page, script=script, index=INDEX, line=markdown.line

@@ -23,7 +23,11 @@ Json: TypeAlias = Mapping[str, Any]
 
 ADDRESS = "/docs/operacoes"
 # Titles of tags, which are ASCII in the document.
-_TITLES: Mapping[str, str] = {texts.TAG_BUDGETS: "Orçamentos"}
+_TITLES: Mapping[str, str] = {
+    texts.TAG_BUDGETS: "Orçamentos",
+    texts.TAG_FACES: "Compatibilidade",
+    texts.TAG_QUOTES: "Preços",
+}
 _PLACES: Mapping[str, str] = {"path": "no caminho", "query": "na consulta", "header": "cabeçalho"}
 _TYPES: Mapping[str, str] = {
     "string": "texto",
@@ -97,7 +101,7 @@ class Entry:
     name: str
     title: str
     tag: str
-    note: str  # the description of its tag
+    chapter: str  # the title of its tag
     method: str
     path: str
     text: Markup
@@ -136,7 +140,7 @@ def chapters(document: Json, found: Mapping[str, Entry]) -> Sequence[Chapter]:
     """Return one chapter for each tag, in the document's order; only the lookups are expanded."""
     return [
         Chapter(
-            _TITLES.get(tag["name"], tag["name"]),
+            _title(tag["name"]),
             [each.leaf for each in found.values() if each.tag == tag["name"]],
             folded=tag["name"] != texts.TAG_LOOKUPS,
         )
@@ -144,11 +148,14 @@ def chapters(document: Json, found: Mapping[str, Entry]) -> Sequence[Chapter]:
     ]
 
 
+def _title(tag: str) -> str:
+    return _TITLES.get(tag, tag)
+
+
 class _Reader:
     def __init__(self, document: Json, address: str) -> None:
         self._document = document
         self._address = address
-        self._notes = {tag["name"]: tag["description"] for tag in document["tags"]}
 
     def entry(self, path: str, method: str, node: Json) -> Entry:
         responses = {int(status): self._resolve(each) for status, each in node["responses"].items()}
@@ -159,7 +166,7 @@ class _Reader:
             node["operationId"].replace("_", "-"),
             node["summary"],
             node["tags"][0],
-            self._notes[node["tags"][0]],
+            _title(node["tags"][0]),
             method,
             path,
             markdown.article(node.get("description", "")),

@@ -20,8 +20,8 @@ from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
 
-_NO_CNPJ = "O CNPJ não confere. Para procurar por CPF, use o campo próprio."
-_NO_NAME = "Isto não é um nome. Para procurar por CPF ou CNPJ, use o campo próprio."
+_NO_CNPJ = "CNPJ inválido. Para buscar por CPF, use o campo de CPF."
+_NO_NAME = "Informe um nome. Para buscar por CPF ou CNPJ, use o campo correspondente."
 BAD_DOCUMENT, BAD_NAME = "documento", "nome"
 _WARNINGS = {BAD_DOCUMENT: _NO_CNPJ, BAD_NAME: _NO_NAME}
 _NAME_CHARACTERS_MAX = 80
@@ -162,7 +162,7 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
     ignored = [filters.ignored(dict(fields) | {"origem": ledger_origin}, chosen)]
     if result and result not in vocabulary.RESULTS:
         result = ""
-        ignored.append("Filtro desconhecido, deixado de lado: resultado.")
+        ignored.append("Filtro desconhecido, ignorado: resultado.")
     return HistoryFilter(
         asked.period,
         chosen,

@@ -40,7 +40,7 @@ AT_ONCE_MAX = 20_000
 
 _EVERYTHING = TraceFilter(0, 2**62)
 
-_NO_CPF = "O CPF não confere."
+_NO_CPF = "CPF inválido."
 
 
 async def show_to_operator(context: PageContext, account: Account, base: str) -> Response:

@@ -40,12 +40,12 @@ SHOWN_MAX = 1_000
 PERIODS: Mapping[str, str] = {"uma_vez": "Uma vez", "dia": "Por dia", "mes": "Por mês"}
 _DONE: Mapping[str, str] = {
     "criado": "Orçamento criado. Ele vale a partir da próxima consulta.",
-    "mudado": "Orçamento mudado. Vale a partir da próxima consulta.",
+    "mudado": "Orçamento alterado. Vale a partir da próxima consulta.",
     "removido": "Orçamento removido.",
-    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
 }
 _CROWDED = (
-    "Uma chave tem no máximo dois orçamentos para a mesma operação, e um cliente, um. Mude ou"
+    "Uma chave pode ter até dois orçamentos para a mesma operação; um cliente, só um. Altere ou"
     " remova um deles."
 )
 
@@ -54,7 +54,7 @@ def _ceiling(text: str) -> int | None:
     if not text:
         return None
     if not filters.is_number(text) or int(text) > CEILING_MAX:
-        raise ValueError("Use um número inteiro, de 0 em diante, ou deixe vazio.")
+        raise ValueError("Use um número inteiro a partir de 0 ou deixe em branco.")
     return int(text)
 
 
@@ -87,8 +87,7 @@ class NewBudgetForm(BudgetForm):
 _FIELDS = {field.alias for field in NewBudgetForm.model_fields.values()}
 
 _ONLY_DAILY_BUDGET = (
-    "É o único teto diário de uma chave de face, que não fica sem um: mude o valor, ou revogue a"
-    " chave."
+    "Uma chave de API compatível precisa de um limite diário. Altere o valor ou revogue a chave."
 )
 
 
@@ -190,7 +189,9 @@ async def remove(context: PageContext, account: Account, base: str) -> Response:
     """Remove a budget, unless it belongs to a batch or wallet. Idempotent per form."""
     now, desk = _found(context, account), context.desk
     if now.budget.owner_kind in MADE_WITH_OWNER:
-        return _one(context, account, base, 422, alert="Ele termina com o seu lote ou carteira.")
+        return _one(
+            context, account, base, 422, alert="Este orçamento termina com o lote ou a carteira."
+        )
     signed = context.signature(context.typed("form_id"))
     try:
         await desk.budgets.end(account.account_id, now.budget.number, signed, context.now_ms())
@@ -230,19 +231,19 @@ def _new(context: PageContext, account: Account, typed: NewBudgetForm) -> Budget
 
 def _client(text: str) -> str:
     if not text:
-        raise InvalidParameter("cliente: Escolha uma chave ou informe o cliente.")
+        raise InvalidParameter("cliente: Escolha uma chave ou informe um cliente.")
     match tag_problem(text):
         case "form":
             raise InvalidParameter(f"cliente: Use de 1 a 64 caracteres: {TAG_CHARACTERS}")
         case "cpf":
-            raise InvalidParameter("cliente: Não pode ter um CPF. Use um código seu.")
+            raise InvalidParameter("cliente: Não use um CPF. Use um código seu.")
     return text
 
 
 def _refuse_no_ceiling(typed: BudgetForm) -> None:
     if typed.credits_max is None and typed.calls_max is None:
         raise InvalidParameter(
-            "teto_creditos: Informe um teto em créditos, um em consultas ou os dois."
+            "teto_creditos: Informe um limite em créditos, em consultas ou os dois."
         )
 
 

@@ -43,15 +43,15 @@ _RULES = ("ips", "cliente_obrigatorio", "administra", *(_BOX + path for path, _ 
 
 _DONE: Mapping[str, str] = {
     "revogada": "Chave revogada. Ela deixa de valer em um segundo.",
-    "mudada": "Regras guardadas. Elas valem em um segundo.",
-    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+    "mudada": "Regras salvas. Elas valem em um segundo.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
 }
 _FORM_DONE = (
-    "Esta chave já foi criada e já foi mostrada; ela não pode ser mostrada de novo. Se não a"
-    " guardou, revogue-a e crie outra com o formulário abaixo."
+    "Esta chave já foi criada e mostrada, e não pode ser mostrada de novo. Se você não a guardou,"
+    " revogue-a e crie outra com o formulário abaixo."
 )
-_FACE_NETWORKS = "Uma chave de face vale só de endereços ditos: deixe ao menos um."
-_TOO_MANY = f"Cada conta tem no máximo {IN_FORCE_MAX} chaves em vigor. Revogue uma antes."
+_FACE_NETWORKS = "Uma chave de API compatível só vale em endereços definidos. Deixe ao menos um."
+_TOO_MANY = f"Cada conta pode ter até {IN_FORCE_MAX} chaves ativas. Revogue uma antes."
 
 
 def _end_of_day(text: str, info: ValidationInfo) -> int | None:
@@ -72,7 +72,7 @@ def _limit(text: str) -> int | None:
     if not text:
         return None
     if not filters.is_number(text) or not 1 <= int(text) <= _LIMIT_MAX:
-        raise ValueError("Use um número inteiro, de 1 em diante, ou deixe vazio.")
+        raise ValueError("Use um número inteiro a partir de 1 ou deixe em branco.")
     return int(text)
 
 
@@ -83,7 +83,7 @@ def _networks_in(text: str) -> tuple[str, ...]:
             found.append(network_text(line))
         except ValueError:
             shown = line[:_SHOWN_CHARACTERS_MAX]
-            raise ValueError(f"“{shown}” não é um endereço nem uma rede.") from None
+            raise ValueError(f"“{shown}” não é um endereço IP nem uma rede.") from None
     networks = tuple(dict.fromkeys(found))
     if len(networks) > NETWORKS_MAX:
         raise ValueError(f"No máximo {NETWORKS_MAX} endereços ou redes.")
@@ -118,7 +118,7 @@ class NewKeyForm(KeyRulesForm):
     """The form of a new key."""
 
     name: Annotated[
-        str, checked(is_name, f"Dê um nome de até {NAME_CHARACTERS_MAX} caracteres.")
+        str, checked(is_name, f"Informe um nome de até {NAME_CHARACTERS_MAX} caracteres.")
     ] = Field(alias="nome")
     expires_ms: Annotated[int | None, BeforeValidator(_end_of_day)] = Field(alias="vale_ate")
     per_minute: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_minuto")
@@ -131,13 +131,13 @@ def rules_of(key: Key) -> Sequence[str]:
     names = dict(OPERATIONS)
     rules = [f"de {listed(restrictions.networks)}"] if restrictions.networks else []
     if (face := _face_of(key)) is not None:
-        rules.append(f"só a face {face}, no endereço")
+        rules.append(f"só a API compatível com {face}")
     elif restrictions.operations is not None:
         rules.append(f"só {listed([names.get(path, path) for path in restrictions.operations])}")
     if restrictions.client_required:
         rules.append("exige X-Cliente")
     if restrictions.administers:
-        rules.append("administra a conta")
+        rules.append("pode administrar a conta")
     return rules
 
 
@@ -265,9 +265,9 @@ async def confirm(context: PageContext, account: Account, base: str) -> Response
         "operador/confirmar.html",
         question=f"Revogar a chave {key.name}?",
         consequences=(
-            f"Ela começa com {key.prefix} e é da conta {account.name}.",
-            "Em um segundo, todo programa que a usa passa a receber 401.",
-            "Não se pode voltar atrás; o histórico e as cobranças dela ficam.",
+            f"A chave começa com {key.prefix} e é da conta {account.name}.",
+            "Em um segundo, todos os programas que usam esta chave passam a receber 401.",
+            "Esta ação não pode ser desfeita. O histórico e as cobranças da chave continuam.",
         ),
         button="Revogar para sempre",
         href=f"{base}/{key.key_id}/revogar",

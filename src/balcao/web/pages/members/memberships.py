@@ -21,12 +21,12 @@ from balcao.web.kit.typed import TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
 
 _NOT_A_MEMBER = (
-    "Você não tem mais um lugar nessa conta. Peça a outro operador, ou dê-o de novo a si mesmo."
+    "Você não tem mais acesso a essa conta. Peça a outro operador ou adicione-se de novo."
 )
 _NO_OPERATOR = "Escolha um dos operadores."
 _IN_USE = (
-    "Este é o lugar que você está usando. Volte a ser operador, no menu com o seu nome, e retire-o"
-    " pela página da conta."
+    "Você está usando este acesso agora. No menu com o seu nome, volte a ser operador e remova o"
+    " acesso pela página da conta."
 )
 
 
@@ -58,7 +58,7 @@ async def give(context: PageContext, account: Account, base: str) -> Response:
     """Give an operator a membership; with `sentar`, to oneself, and act by it at once."""
     typed, form_id = read(MembershipForm, context.form), context.typed("form_id")
     if not isinstance(typed, MembershipForm) or not form_id:
-        return context.problem(422, "Lugar não dado", _NO_OPERATOR)
+        return context.problem(422, "Operador não adicionado", _NO_OPERATOR)
     user_id = int(typed.operator) if filters.is_number(typed.operator) else 0
     write = context.desk.memberships.give(
         user_id, account.account_id, typed.role, context.signature(form_id), context.now_ms()
@@ -66,7 +66,7 @@ async def give(context: PageContext, account: Account, base: str) -> Response:
     try:
         code = await done(write, "lugar", "antes")
     except LookupError:
-        return context.problem(422, "Lugar não dado", _NO_OPERATOR)
+        return context.problem(422, "Operador não adicionado", _NO_OPERATOR)
     if user_id == context.person.user.user_id and context.typed("sentar") == "1":
         return await _act_by(context, account.account_id, "/app/consultas")
     return context.redirect(_users(base), feito=code)
@@ -102,7 +102,7 @@ async def _act_by(context: PageContext, account_id: int | None, to: str) -> Resp
     return (
         context.redirect(to)
         if changed
-        else context.problem(403, "Sem lugar nesta conta", _NOT_A_MEMBER)
+        else context.problem(403, "Sem acesso a esta conta", _NOT_A_MEMBER)
     )
 
 

@@ -25,28 +25,28 @@ from balcao.web.pages.members import memberships
 
 _DONE: Mapping[str, str] = {
     "mudado": "Usuário alterado.",
-    "suspenso": "Usuário suspenso: as sessões dele foram encerradas.",
-    "retomado": "O usuário pode entrar de novo.",
-    "lugar": "Lugar dado. Ele troca para esta conta no menu com o seu nome.",
-    "email": "A conta foi criada. A pessoa não: já existe um usuário com esse e-mail. Convide-a com"
-    " outro, ou dê um lugar a ela, se for de um operador.",
-    "sem-lugar": "Lugar retirado: vale desde já.",
-    "antes": "Esse formulário já tinha sido enviado, e nada foi feito de novo.",
+    "suspenso": "Usuário suspenso. As sessões foram encerradas.",
+    "retomado": "Usuário reativado.",
+    "lugar": "Operador adicionado. Ele troca para esta conta no menu com o seu nome.",
+    "email": "A conta foi criada, mas o usuário não: esse e-mail já está em uso. Convide a pessoa"
+    " com outro e-mail ou, se for um operador, adicione-o à conta.",
+    "sem-lugar": "Acesso do operador removido.",
+    "antes": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
 }
 _LINK_DONE = (
-    "Este formulário já tinha sido enviado: o usuário e o link existem, e o link já foi mostrado."
-    " Se não o guardou, abra o usuário na lista e faça outro link."
+    "Este formulário já tinha sido enviado. O usuário foi criado e o link já foi mostrado. Se"
+    " você não guardou o link, abra o usuário na lista e gere outro."
 )
-_TAKEN = "Já existe um usuário com este e-mail, nesta conta ou em outra."
+_TAKEN = "Este e-mail já está em uso, nesta conta ou em outra."
 _TAKEN_BY_OPERATOR = (
-    "É o e-mail de um operador. Dê a ele um lugar nesta conta, no outro formulário: entra com a"
+    "Este e-mail é de um operador. Adicione-o a esta conta no outro formulário. Ele entra com a"
     " senha que já tem."
 )
 _NOT_YOURSELF = (
-    "Você não pode suspender a si mesmo nem deixar de ser gestor. Peça a outro gestor, ou a quem"
-    " opera o serviço."
+    "Você não pode suspender o próprio acesso nem deixar de ser gestor. Peça a outro gestor ou ao"
+    " operador do serviço."
 )
-_NO_LINK = "Um usuário suspenso não pode usar um link. Retome-o antes."
+_NO_LINK = "Um usuário suspenso não pode usar o link. Reative o usuário antes."
 
 
 class MemberForm(TypedForm):

@@ -27,13 +27,14 @@ DAYS = 30  # shown in the chart and the ledger
 ENTRIES_MAX = 30
 
 _DONE: Mapping[str, str] = {
-    "criada": "Conta criada. Falta dar créditos (fora do pós-pago), uma chave ou usuários.",
-    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
-    "termos": "Plano e limites alterados. Valem em toda parte em um segundo.",
+    "criada": "Conta criada. Agora lance créditos (exceto no pós-pago) e crie uma chave ou"
+    " usuários.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
+    "termos": "Plano e limites alterados. Valem em um segundo.",
     "creditos": "Créditos lançados.",
-    "suspensa": "Conta suspensa: as chaves são recusadas e os usuários não consultam.",
+    "suspensa": "Conta suspensa. As chaves são recusadas e os usuários não podem consultar.",
     "reativada": "Conta reativada.",
-    "sem-totp": "Segundo fator do usuário desligado. Na próxima entrada basta a senha.",
+    "sem-totp": "Segundo fator do usuário desativado. No próximo acesso, basta a senha.",
 }
 
 
@@ -93,13 +94,13 @@ def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
     """Return which of the account's figures forbids these terms."""
     if terms.plan != "pos_pago" and account.balance_credits < account.held_credits:
         return (
-            f"No plano {PLANS[terms.plan]} ninguém deve, e o saldo desta conta é de"
+            f"O plano {PLANS[terms.plan]} não aceita saldo negativo. O saldo desta conta é de"
             f" {whole(account.balance_credits)}, com {whole(account.held_credits)} reservados por"
             " consultas em andamento. Lance antes os créditos que faltam."
         )
     spent = spent_credits(account, civil_month(now_ms))
     return (
-        f"O teto não pode ser menor do que já foi usado: {whole(spent)} neste mês, e"
+        f"O limite não pode ser menor que o valor já usado: {whole(spent)} neste mês e"
         f" {whole(account.held_credits)} reservados por consultas em andamento."
     )
 
@@ -117,8 +118,8 @@ async def add_credits(context: PageContext, account: Account, base: str) -> Resp
             return context.redirect(base, feito="ja")
         case InsufficientFunds(needed_credits=needed, available_credits=available):
             text = (
-                f"Não é possível retirar {whole(needed)}: há {whole(available)} disponíveis"
-                " (o saldo, menos o que está retido por consultas em andamento)."
+                f"Não é possível retirar {whole(needed)}. Disponíveis: {whole(available)} (o"
+                " saldo menos as reservas de consultas em andamento)."
             )
             return await _shown(context, account, {"creditos": text})
         case other:
@@ -133,9 +134,9 @@ async def ask_to_suspend(context: PageContext, account: Account, base: str) -> R
         "operador/confirmar.html",
         question=f"Suspender a conta {account.name}?",
         consequences=(
-            "Todas as chaves passam a ser recusadas, em toda parte, em um segundo.",
-            "Os usuários ainda entram e veem o extrato, mas não consultam.",
-            "Créditos, chaves e histórico ficam como estão; reativar desfaz tudo.",
+            "Em um segundo, todas as chaves passam a ser recusadas.",
+            "Os usuários ainda podem entrar e ver o extrato, mas não podem consultar.",
+            "Créditos, chaves e histórico não mudam. Para desfazer, basta reativar a conta.",
         ),
         button="Suspender a conta",
         href=f"{base}/suspender",

@@ -40,7 +40,8 @@ async def show(context: PageContext) -> Response:
     inventory, probes = await asyncio.to_thread(_planned, context.settings, name, uf)
     if not probes:
         raise context.not_found(
-            "Fonte não ligada", "Não há fonte ligada com esse nome. Veja as fontes e como ligá-las."
+            "Fonte não ativa",
+            "Não há fonte ativa com esse nome. Veja as fontes e como ativar cada uma.",
         )
     return _page(context, inventory, probes, name=name, uf=uf)
 
@@ -52,7 +53,7 @@ async def check(context: PageContext) -> Response:
     inventory, probes = await asyncio.to_thread(_planned, tools.settings, name, uf)
     if not probes:
         raise context.not_found(
-            "Fonte não ligada", "Ela foi desligada, ou não existe. Nada foi feito."
+            "Fonte não ativa", "A fonte foi desativada ou não existe. Nada foi feito."
         )
     detail = f"{len(probes)} pergunta(s)" + (f", {uf}" if uf else "")
     entry = Audit(signed, "source.check", None, f"fonte {name}", detail, tools.now_ms())
@@ -63,7 +64,7 @@ async def check(context: PageContext) -> Response:
             probes,
             name=name,
             uf=uf,
-            alert="Este formulário já foi enviado: nada foi perguntado de novo.",
+            alert="Este formulário já tinha sido enviado. Nada foi consultado de novo.",
         )
     results = await run(probes, tools.settings)
     return _page(

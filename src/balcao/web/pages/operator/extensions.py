@@ -20,10 +20,10 @@ from balcao.web.pages.operator.forms import once, whole_number
 _PATH = "/app/operador/prorrogacoes"
 _OF_THE_UNION = "federal"
 _DONE = {
-    "incluida": "Prorrogação incluída. Vale desde já, ao lado da validade que a fonte disse.",
+    "incluida": "Prorrogação incluída. Ela já aparece ao lado da validade informada pela fonte.",
     "removida": "Prorrogação removida.",
-    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
-    "nenhuma": "Ela já não estava na lista.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
+    "nenhuma": "A prorrogação não estava mais na lista.",
 }
 
 
@@ -43,7 +43,7 @@ def _days_or_none(text: str) -> int | None:
         return None
     number = whole_number(text)
     if number is None or not 1 <= number <= DAYS_MAX:
-        raise ValueError(f"Escreva um número de 1 a {DAYS_MAX}.")
+        raise ValueError(f"Informe um número de 1 a {DAYS_MAX}.")
     return number
 
 

@@ -88,7 +88,7 @@ async def steps(context: PageContext) -> Sequence[FirstStep]:
 
 
 def _second_factor(*, has_totp: bool) -> FirstStep:
-    note = "ligado" if has_totp else "sem ele, basta descobrirem a sua senha"
+    note = "ligado" if has_totp else "sem ele, só a senha protege o seu acesso"
     return FirstStep(has_totp, "Segundo fator", note, StepLink("Meu acesso", "/app/eu"))
 
 
@@ -101,7 +101,7 @@ def _lookup(accounts: Sequence[Account]) -> FirstStep:
     if done:
         return FirstStep(True, "Uma consulta", "já houve")
     if best is None:
-        note = "crie uma conta de teste: ela consulta a sandbox, com dados fictícios"
+        note = "crie uma conta de teste para consultar a sandbox, com dados fictícios"
         return FirstStep(False, "Uma consulta", note, StepLink("Nova conta", f"{ACCOUNTS}/nova"))
     note = f"na sandbox, pela conta de teste {best.name}: CNPJ 90.010.001/0001-00"
     return FirstStep(False, "Uma consulta", note, sit_in=best.account_id)
@@ -110,17 +110,17 @@ def _lookup(accounts: Sequence[Account]) -> FirstStep:
 def _sources(configured: ConfiguredSources) -> FirstStep:
     """Return the step of the sources, done if each operation has one."""
     off = [name for subject, name in SUBJECTS.items() if not configured.is_on(subject)]
-    on = f"{len(SUBJECTS) - len(off)} de {len(SUBJECTS)} operações têm quem responda em produção"
+    on = f"{len(SUBJECTS) - len(off)} de {len(SUBJECTS)} operações têm fonte em produção"
     lacking = "falta" if len(off) == 1 else "faltam"
     note = f"{on}; {lacking} {listed(off)}" if off else on
-    link = StepLink("O que cada fonte liga", "/app/operador/fontes#ligar")
+    link = StepLink("Fontes e operações", "/app/operador/fontes#ligar")
     return FirstStep(not off, "Fontes ligadas", note, link)
 
 
 def _month(month: MonthAge | None) -> FirstStep:
     link = StepLink("Dados abertos", "/app/operador/dados-abertos")
     if month is None:
-        note = "sem ele, a operação Empresa depende de uma fonte; são uns 8 GB"
+        note = "sem ele, a operação Empresa depende de outra fonte; são cerca de 8 GB"
         return FirstStep(False, "Um mês do CNPJ importado", note, link, "balcao opendata fetch")
     return FirstStep(True, "Um mês do CNPJ importado", f"o de {month.name}", link)
 
@@ -130,7 +130,7 @@ def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
     text = "A primeira conta de produção"
     live = [one for one in accounts if one.mode == "live" and one.suspended_ms is None]
     if not live:
-        note = "cria-se com créditos e a primeira pessoa, no mesmo formulário"
+        note = "créditos e primeiro usuário no mesmo formulário"
         return FirstStep(False, text, note, StepLink("Nova conta", f"{ACCOUNTS}/nova"))
     # Only the oldest are checked: among many, some are ready.
     lacking = (_lacks(tools, one) for one in live[:ACCOUNTS_CHECKED_MAX])
@@ -138,7 +138,7 @@ def _account(tools: Tools, accounts: Sequence[Account]) -> FirstStep:
         return FirstStep(True, text, counted(len(live), "conta", "contas"))
     first = live[0]
     href = f"{ACCOUNTS}/{first.account_id}"
-    note = f"falta à conta {first.name}: {listed(_lacks(tools, first))}"
+    note = f"falta na conta {first.name}: {listed(_lacks(tools, first))}"
     return FirstStep(False, text, note, StepLink(first.name, href))
 
 
@@ -146,7 +146,7 @@ def _lacks(tools: Tools, account: Account) -> Sequence[str]:
     number, desk = account.account_id, tools.desk
     someone = desk.people.users(number) or desk.memberships.within(number) or desk.keys(number)
     pays = account.plan == "pos_pago" or account.balance_credits > 0
-    return [*(() if pays else ["créditos"]), *(() if someone else ["uma pessoa ou uma chave"])]
+    return [*(() if pays else ["créditos"]), *(() if someone else ["um usuário ou uma chave"])]
 
 
 def _address(settings: Settings) -> FirstStep:
@@ -156,21 +156,25 @@ def _address(settings: Settings) -> FirstStep:
     if done:
         return FirstStep(True, text, url, link)
     if url:
-        note = f"{url} não tem HTTPS: ponha um proxy à frente, ou BALCAO_TLS_CERTIFICATE e a chave"
+        note = (
+            f"{url} não tem HTTPS: use um proxy ou defina BALCAO_TLS_CERTIFICATE e BALCAO_TLS_KEY"
+        )
         return FirstStep(False, text, note, link)
-    note = "diga em balcao.toml por onde as pessoas entram, e sirva por HTTPS"
+    note = "informe em balcao.toml o endereço que as pessoas usam e sirva por HTTPS"
     return FirstStep(False, text, note, link, 'public_url = "https://balcao.exemplo.com.br"')
 
 
 def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> FirstStep:
-    text, link = "Cópia de segurança fora da máquina", StepLink("Cópias", "/app/operador/copias")
+    text, link = "Backup fora da máquina", StepLink("Cópias", "/app/operador/copias")
     if newest is None:
-        note = "nenhuma ainda" + (f"; a primeira vem em até {every_hours} h" if every_hours else "")
+        note = "nenhum ainda" + (
+            f"; o primeiro será feito em até {every_hours} h" if every_hours else ""
+        )
         return FirstStep(False, text, note, link, "balcao backup create")
-    made = f"a mais nova é de {instant(newest)}"
+    made = f"o mais recente é de {instant(newest)}"
     if is_apart:
         return FirstStep(True, text, f"{made}, em outro disco", link)
-    note = f"{made}, mas no disco dos dados: o que o perder perde as duas"
+    note = f"{made}, mas está no mesmo disco dos dados: se ele falhar, perdem-se os dois"
     return FirstStep(False, text, note, link, 'backup_folder = "/mnt/outro-disco/balcao"')
 
 

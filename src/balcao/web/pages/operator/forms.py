@@ -33,7 +33,7 @@ def once(context: PageContext) -> Signature:
     form_id = context.typed("form_id")
     if len(form_id) not in _FORM_ID_CHARACTERS:
         raise InvalidParameter(
-            "O formulário chegou incompleto, e nada foi feito. Volte, recarregue a página e envie"
+            "O formulário chegou incompleto e nada foi feito. Volte, recarregue a página e envie"
             " de novo."
         )
     return context.signature(form_id)
@@ -58,7 +58,7 @@ def _ceiling(text: str, info: ValidationInfo) -> int | None:
     if not text or "plan" not in info.data:
         return None
     if (ceiling := whole_number(text)) is None:
-        raise ValueError("Escreva um número inteiro, ou deixe em branco.")
+        raise ValueError("Informe um número inteiro ou deixe em branco.")
     _refuse(ceiling_problem(info.data["plan"], ceiling))
     return ceiling
 
@@ -80,7 +80,7 @@ def _account_name(text: str) -> str:
 
 def _credits(text: str) -> int:
     if (credits := whole_number(text)) is None:
-        raise ValueError("Escreva um número inteiro, como 1000 ou -50.")
+        raise ValueError("Informe um número inteiro, como 1000 ou -50.")
     _refuse(credits_problem(credits))
     return credits
 
@@ -108,7 +108,7 @@ def _credits_or_none(text: str) -> int | None:
     if not text:
         return None
     if (credits := _credits(text)) < 0:
-        raise ValueError("Uma conta nova não tem o que retirar.")
+        raise ValueError("Uma conta nova não tem créditos para retirar.")
     return credits
 
 
@@ -116,15 +116,15 @@ def _person(text: str, info: ValidationInfo) -> str:
     """Check that name and e-mail of the first person are both given, or neither."""
     other = info.data.get("manager_name", "")
     if bool(text) != bool(other):
-        raise ValueError("Diga o nome e o e-mail, ou deixe os dois em branco.")
+        raise ValueError("Informe o nome e o e-mail ou deixe os dois em branco.")
     if text and not is_email(text):
-        raise ValueError("O e-mail não parece completo.")
+        raise ValueError("Informe um e-mail completo.")
     return text
 
 
 def _name_or_nothing(text: str) -> str:
     if text and not is_name(text):
-        raise ValueError("Escreva um nome de até 100 caracteres.")
+        raise ValueError("Informe um nome de até 100 caracteres.")
     return text
 
 
@@ -133,7 +133,7 @@ class NewAccountForm(TermsForm):
 
     name: Annotated[str, BeforeValidator(_account_name)] = Field(alias="nome")
     mode: Annotated[
-        Mode, one_of(MODES, "Escolha para que a conta serve; isso não muda depois.")
+        Mode, one_of(MODES, "Escolha o tipo da conta. Ele não pode ser mudado depois.")
     ] = Field(alias="tipo")
     credits: Annotated[int | None, BeforeValidator(_credits_or_none)] = Field(alias="creditos")
     manager_name: Annotated[str, BeforeValidator(_name_or_nothing)] = Field(alias="pessoa")

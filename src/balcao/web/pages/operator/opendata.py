@@ -30,13 +30,13 @@ _PATH = "/app/operador/dados-abertos"
 
 _DONE: Mapping[str, str] = {
     "voltou": (
-        "O mês anterior está em uso de novo; o servidor já o segue. O mais novo ficou descartado,"
-        " ainda no disco: para usá-lo outra vez é preciso importá-lo de novo."
+        "O mês anterior está em uso de novo. O mais novo continua no disco, mas só volta a ser"
+        " usado se for importado outra vez."
     ),
-    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
 }
 _CHANGED_MEANWHILE = (
-    "Nada foi feito: o mês em uso já não é o que a página mostrava, ou não há um anterior"
+    "Nada foi feito. O mês em uso não é mais o que a página mostrava, ou não há um mês anterior"
     " guardado. Confira os meses abaixo."
 )
 
@@ -141,9 +141,9 @@ async def ask_to_go_back(context: PageContext) -> Response:
         question=f"Voltar ao mês de {then}?",
         consequences=(
             f"O mês de {now}, em uso nas contas de {store.name}, deixa de responder.",
-            f"As consultas passam a ser respondidas com os dados de {then}, importados antes.",
-            f"O de {now} fica descartado, ainda no disco: para usá-lo outra vez será preciso"
-            " importá-lo de novo.",
+            f"As consultas passam a usar os dados de {then}, importados antes.",
+            f"O mês de {now} continua no disco, mas só volta a ser usado se for importado outra"
+            " vez.",
         ),
         fields=[("ambiente", store.mode), ("de", store.current.edition.file_name)],
         button="Voltar ao mês anterior",
@@ -178,5 +178,5 @@ async def go_back(context: PageContext) -> Response:
         undone = f"não foi feito: {type(error).__name__}"
         entry = Audit(context.signature(), "opendata.rollback", None, what, undone, tools.now_ms())
         await tools.desk.commit([entry])
-        return await _shown(context, "O mês anterior não pôde ser aberto; nada foi trocado.")
+        return await _shown(context, "O mês anterior não pôde ser aberto. Nada foi alterado.")
     return context.redirect(_PATH, feito="voltou")

@@ -22,20 +22,23 @@ from balcao.web.pages.operator.forms import once
 _PATH = "/app/operador/operadores"
 
 _DONE: Mapping[str, str] = {
-    "suspenso": "Operador suspenso: as sessões e os links dele acabaram.",
-    "reativado": "O operador pode entrar de novo, com a senha que tinha.",
-    "sem-totp": "Segundo fator desligado. Na próxima entrada basta a senha.",
-    "ja": "Este formulário já tinha sido enviado; foi feito uma vez só.",
+    "suspenso": "Operador suspenso. As sessões e os links dele foram encerrados.",
+    "reativado": "Operador reativado. Ele entra com a senha anterior.",
+    "sem-totp": "Segundo fator desativado. No próximo acesso, basta a senha.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
 }
 _LINK_SHOWN = (
-    "Este formulário já tinha sido enviado, e o link já foi mostrado uma vez. Se não o guardou,"
-    " faça um novo na lista."
+    "Este formulário já tinha sido enviado e o link já foi mostrado. Se você não guardou o link,"
+    " gere outro na lista."
 )
-_NOT_YOURSELF = "Isto não se faz consigo mesmo. Peça a outro operador, ou use a página Meu acesso."
-_TAKEN = "Já existe um usuário com este e-mail, aqui ou em uma conta."
+_NOT_YOURSELF = (
+    "Você não pode fazer isso com o próprio acesso. Peça a outro operador ou use a"
+    " página Meu acesso."
+)
+_TAKEN = "Este e-mail já está em uso, por um operador ou em uma conta."
 _LAST = (
-    "Este é o último operador que consegue entrar: sem ele ninguém mais abriria esta página."
-    " Acrescente outro antes, e espere que ele escolha a senha."
+    "Este é o último operador que consegue entrar. Sem ele, ninguém mais teria acesso a esta"
+    " página. Convide outro antes e espere que ele escolha a senha."
 )
 
 
@@ -85,7 +88,9 @@ async def link(context: PageContext) -> Response:
     """Make a new link, for a password that was forgotten or never set."""
     user, form_id = _another(context), once(context).form_id
     if user.suspended_ms is not None:
-        return _shown(context, "Um operador suspenso não pode usar um link. Reative-o antes.")
+        return _shown(
+            context, "Um operador suspenso não pode usar o link. Reative o operador antes."
+        )
     try:
         return await with_link(context, user, _PATH, form_id, is_new=False)
     except FormDone:
@@ -99,8 +104,8 @@ async def ask_to_suspend(context: PageContext) -> Response:
         "operador/confirmar.html",
         question=f"Suspender o operador {user.name}?",
         consequences=(
-            "As sessões dele acabam agora, e o link que houver deixa de valer.",
-            "O que ele fez continua na auditoria; reativar o deixa entrar de novo.",
+            "As sessões dele são encerradas agora e os links deixam de valer.",
+            "As ações dele continuam na auditoria. Para permitir o acesso de novo, basta reativar.",
         ),
         button="Suspender o operador",
         href=f"{_PATH}/{user.user_id}/suspender",
@@ -148,7 +153,7 @@ def _another(context: PageContext) -> User:
     except OverflowError:
         user = None
     if user is None or user.role != "operator":
-        text = "Não há usuário com este número aqui."
+        text = "Não há operador com este número."
         raise context.not_found("Usuário não encontrado", text)
     if user.user_id == context.person.user.user_id:
         raise EarlyResponse(_shown(context, _NOT_YOURSELF))

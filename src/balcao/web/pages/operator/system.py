@@ -27,7 +27,7 @@ WORDS: dict[Status, Word] = {
     "fail": Word("falha", "bad"),
 }
 OCCASIONS = {
-    "balcao": "periódica ou pedida",
+    "balcao": "periódico ou manual",
     "before-migration": "antes de atualizar as tabelas",
     "before-restore": "antes de restaurar outra",
 }
@@ -97,8 +97,8 @@ def _backup_rows(settings: Settings) -> tuple[Sequence[BackupRow], bool]:
 
 
 _UNREADABLE = (
-    "balcao.toml mudou desde o início do serviço e não pode mais ser lido. Corrija-o: balcao config"
-    " show diz o que há de errado. Até o próximo início continua valendo o que foi lido no último."
+    "balcao.toml mudou desde o início do serviço e não pode mais ser lido. Veja o erro com balcao"
+    " config show e corrija o arquivo. Até o próximo início, vale a configuração lida no último."
 )
 
 
@@ -118,7 +118,7 @@ async def settings_in_force(context: PageContext) -> Response:
     try:
         rows = await asyncio.to_thread(_rows, context.settings)
     except (ValueError, OSError):  # TOML errors, too; the settings in force were read at the start
-        return context.problem(409, "Não é possível dizer de onde vêm", _UNREADABLE)
+        return context.problem(409, "Origem desconhecida", _UNREADABLE)
     only = context.query("so") == "definidas"
     return context.page(
         "operador/configuracoes.html",

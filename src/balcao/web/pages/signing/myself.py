@@ -16,8 +16,8 @@ _YEAR_SECONDS = 365 * 86_400
 
 _DONE: Mapping[str, str] = {
     "senha": "Senha trocada. As outras sessões foram encerradas.",
-    "totp": "Segundo fator ligado. As outras sessões foram encerradas.",
-    "sem-totp": "Segundo fator desligado.",
+    "totp": "Segundo fator ativado. As outras sessões foram encerradas.",
+    "sem-totp": "Segundo fator desativado.",
     "sessao": "Sessão encerrada.",
     "sessao-antes": "Essa sessão já tinha terminado.",
     "sessoes": "As outras sessões foram encerradas.",
@@ -73,7 +73,7 @@ async def close_one(context: PageContext) -> Response:
 async def begin_totp(context: PageContext) -> Response:
     """Show a new secret as a QR code, given the password; it takes effect with its first code."""
     if context.person.user.has_totp:
-        return _shown(context, 422, alert="Desligue antes o segundo fator que está ligado.")
+        return _shown(context, 422, alert="Desative antes o segundo fator atual.")
     if (complaint := await _password_complaint(context)) is not None:
         return _shown(context, 422, alert=complaint)
     return _enrolment(context, second_factor.new_secret())
@@ -85,10 +85,10 @@ async def turn_on(context: PageContext) -> Response:
     sealed = context.typed("segredo").encode()
     secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)
     if secret is None or user.has_totp:
-        return _shown(context, 422, alert="A troca demorou demais. Comece de novo.")
+        return _shown(context, 422, alert="O tempo para ativar terminou. Comece de novo.")
     step = second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
     if step is None:
-        return _enrolment(context, secret, "O código não confere. Tente com o próximo.")
+        return _enrolment(context, secret, "Código incorreto. Tente com o próximo.")
     kept = tools.seal.close(TOTP, secret)
     await tools.desk.people.set_totp(user.user_id, kept, context.signature(), tools.now_ms())
     await tools.desk.people.use_totp_step(user.user_id, step)
@@ -135,7 +135,7 @@ async def _password_complaint(context: PageContext) -> str | None:
         known.password_hash if known else None, context.form.get("atual", "")
     )
     if not right:
-        return "A senha atual não confere."
+        return "Senha atual incorreta."
     tools.throttle.refund(*tries)
     return None
 

@@ -40,8 +40,8 @@ from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.browsers import name_of
 from balcao.web.pages.status import ANSWERS
 
-_WRONG = "E-mail ou senha não conferem."
-_WRONG_CODE = "O código não confere, ou já foi usado. Espere o próximo no aplicativo."
+_WRONG = "E-mail ou senha incorretos."
+_WRONG_CODE = "Código incorreto ou já usado. Aguarde o próximo no aplicativo autenticador."
 _HALFWAY = b"sign-in halfway"
 _HALFWAY_SECONDS = 300
 TOTP = b"totp secret"
@@ -168,7 +168,7 @@ async def confirm(context: PageContext) -> Response:
 
 
 def _too_late(context: PageContext) -> Response:
-    text = "A entrada demorou demais. Comece de novo."
+    text = "O tempo para entrar terminou. Comece de novo."
     return context.page("entrar.html", 403, email="", to=HOME, ended=False, alert=text)
 
 
@@ -214,7 +214,7 @@ async def accept(context: PageContext) -> Response:
                 token_digest(_token(context)), hashed, tools.now_ms(), first
             )
         except EmailTaken:
-            complaint = "Já existe um usuário com esse e-mail."
+            complaint = "Esse e-mail já está em uso."
         else:
             if user is None:
                 return context.page("convite.html", 404, link=None)
@@ -253,11 +253,11 @@ async def _complaint(
     context: PageContext, email: str, first: NewUser | None, names: Sequence[str]
 ) -> str | None:
     if first is not None and not is_name(first.name):
-        return "Diga o seu nome."
+        return "Informe o seu nome."
     if first is not None and contains_cpf(first.name):
         return f"O nome {CPF_IN_NAME}"
     if not is_email(email):
-        return "O e-mail não parece completo."
+        return "Informe um e-mail completo."
     return await new_password_problem(context, email, names)
 
 

@@ -107,7 +107,7 @@ def _month_in(context: PageContext) -> Period:
     match = _MONTH.fullmatch(context.request.path_params["month"])
     if match and 1970 < int(match[1]) < 9999 and 1 <= int(match[2]) <= 12:
         return month_of(datetime.date(int(match[1]), int(match[2]), 1))
-    raise context.not_found("Mês não encontrado", "Um mês se escreve como 2026-10.")
+    raise context.not_found("Mês não encontrado", "Informe o mês como 2026-10.")
 
 
 async def _read(context: PageContext, account: Account, period: Period) -> _ClosedMonth:

@@ -26,7 +26,9 @@ from balcao.web.pages.statement.query import (
 from balcao.web.pages.statement.top_ups import top_ups_with_authors
 
 LINES_MAX = 100_000  # by reference
-_TOO_MANY = f"Por referência seriam mais de {LINES_MAX} linhas: escolha um período mais curto."
+_TOO_MANY = (
+    f"O agrupamento por referência teria mais de {LINES_MAX} linhas. Escolha um período mais curto."
+)
 # In longer periods, a bar is a week.
 DAYS_DRAWN = 92
 

@@ -85,7 +85,10 @@ def read_query(context: PageContext, account: Account, base: str) -> StatementQu
     group = fields.get(GROUP, "")
     notes = [asked.note, filters.ignored(fields, chosen)]
     if group == REFERENCE and chosen.needs_details:
-        notes.append("Por referência não há filtro de pessoa nem de UF: agrupado por operação.")
+        notes.append(
+            "O agrupamento por referência não aceita filtro de pessoa nem de UF. Agrupado por"
+            " operação."
+        )
         group = ""
     tools = context.tools
     return StatementQuery(

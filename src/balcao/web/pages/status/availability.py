@@ -57,7 +57,7 @@ _IN_BARS: Mapping[Standing, str] = {
     "ok": "sem falhas",
     "degraded": "com falhas",
     "down": "fora do ar",
-    "quiet": "ninguém consultou",
+    "quiet": "sem consultas",
 }
 
 
@@ -69,7 +69,7 @@ LEGEND: Sequence[tuple[Tone, str]] = (
     ("good", "Sem falhas"),
     ("warn", "Com falhas"),
     ("bad", "Fora do ar"),
-    ("neutral", "Ninguém consultou"),
+    ("neutral", "Sem consultas"),
 )
 
 
@@ -93,7 +93,7 @@ class Strips:
         """A sentence about the days. Days without a lookup do not count."""
         asked = sum(one.standing != "quiet" for one in self.days)
         if not asked:
-            return f"Ninguém consultou nos últimos {DAYS} dias."
+            return f"Nenhuma consulta nos últimos {DAYS} dias."
         well = sum(one.standing == "ok" for one in self.days)
         of_days = counted(asked, "dia com consultas", "dias com consultas")
         return f"Sem falhas em {well} de {of_days}, nos últimos {DAYS}."
@@ -147,7 +147,7 @@ class DescribedIncident:
         """Its beginning and end in words, and how it ended."""
         began, ended_ms = instant(self.incident.began_ms), self.incident.ended_ms
         if ended_ms is None:
-            usual = f" Costuma voltar em {self.usual_minutes} min." if self.usual_minutes else ""
+            usual = f" Em geral volta em {self.usual_minutes} min." if self.usual_minutes else ""
             return f"Desde {began}.{usual}"
         ended = instant(ended_ms)
         if began[:10] == ended[:10]:
@@ -157,7 +157,7 @@ class DescribedIncident:
         minutes = max(1, (ended_ms - self.incident.began_ms) // 60_000)
         lasted = counted(minutes, "minuto", "minutos")
         if not self.incident.has_recovered:
-            return f"{span} ({lasted}); depois, ninguém consultou."
+            return f"{span} ({lasted}). Depois, não houve consultas."
         return f"{span} ({lasted})."
 
 

@@ -47,7 +47,7 @@ _VERDICTS: Mapping[Tone, str] = {
     "neutral": "Sem consultas recentes",
     "info": "",
 }
-_WELL_WHERE_ASKED = "Sem falhas no que foi consultado"
+_WELL_WHERE_ASKED = "Sem falhas nas operações consultadas"
 
 
 @dataclass(frozen=True, slots=True)
