@@ -205,7 +205,7 @@ def test_a_lost_second_factor_is_turned_off(shell: Shell) -> None:
     with shell.desk() as desk:
         asyncio.run(desk.people.set_totp(user_id, b"sealed", Signature("web", user_id), 1))
     assert shell("user list --json").json[0]["has_totp"] is True
-    assert "desligado" in shell("user reset-totp 1").out
+    assert "desativado" in shell("user reset-totp 1").out
     assert shell("user list --json").json[0]["has_totp"] is False
     assert shell("user reset-totp 1 --json").json["has_totp"] is False
 
