@@ -51,4 +51,4 @@ def test_cards_are_printed_for_programs(fresh: Shell) -> None:
         "operator_hint": None,
     }
     assert listed["EmailTaken"]["code"] is None
-    assert listed["EmailTaken"]["operator_hint"].startswith("Já existe um usuário")
+    assert listed["EmailTaken"]["operator_hint"].startswith("Esse e-mail já está em uso")

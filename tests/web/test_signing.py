@@ -241,7 +241,7 @@ def test_no_password_is_made_of_one_s_own_name(house: Service) -> None:
 
     def refused(at: str, password: str, browser: Browser, **more: str) -> bool:
         answer = browser.post(at, {"senha": password, "de_novo": password, **more})
-        return answer.status == 422 and "próprio nome" in answer.words
+        return answer.status == 422 and "o seu nome" in answer.words
 
     assert refused(link, "OliviaGuaraxaim1", Browser(house))
     first = {"nome": "Olívia Guaraxaim", "email": "o@balcao.test"}
