@@ -30,11 +30,11 @@ class CalamineWorkbook:
 # A task of the import that never ends: it reads from the pipe.
 WORKER = """
 import sys
-from balcao.opendata.worker_pool import Team
+from balcao.opendata.worker_pool import WorkerPool
 if __name__ == "__main__":
     sys.path.insert(0, {folder!r})
     from task import read
-    list(Team(1).run(read, [sys.argv[1]], lambda *told: None))
+    list(WorkerPool(1).run(read, [sys.argv[1]], lambda *_: None))
 """
 TASK = "def read(path, report):\n    return open(path).read()\n"
 
