@@ -221,10 +221,10 @@ class IncomingFile:
 
     @asynccontextmanager
     async def completing(self) -> AsyncGenerator[None]:
-        """Measure again when the file is complete; its batch is made within this context.
+        """Check the limits again when the file is complete; create its batch within this context.
 
-        Other files of the account may have become batches meanwhile, here or in another process.
-        A repeated request with an existing batch adds nothing. Raises as `FileAdmission.upload`.
+        The account's usage may have grown meanwhile, here or in another process. A repeated
+        request with an existing batch adds nothing. Raises as `FileAdmission.upload`.
         """
         files = self._admission.desk.batch_files
         async with self._admission.uploads[self._account_id].completing:

@@ -66,10 +66,10 @@ class PersonSearch:
     async def erase(
         self, person: DataSubject, now_ms: Callable[[], int], about: Sequence[HeldRow] = ()
     ) -> PersonMatches:
-        """Erase everything that names a person: rows and answers, and unread files as a whole.
+        """Erase everything that names a person: rows, answers, and whole files not read yet.
 
-        `about`: rows that are already erased. Repeats until nothing is found, since a file may
-        become rows meanwhile. Raises `StorageFailed`.
+        Repeats until nothing is found: a file may have been read into rows meanwhile. `about`:
+        rows erased before. Raises `StorageFailed`.
         """
         gone = PersonMatches()
         gone.files += await self._refuse_repeating(about, now_ms)

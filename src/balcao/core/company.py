@@ -193,7 +193,7 @@ _FREE_TEXTS = (
 
 
 def _sources_of_cpfs(company: Company) -> Iterator[str | None]:
-    """Yield the texts that may contain a CPF, which is then masked in all texts."""
+    """Yield the fields from which CPFs are collected, to be masked in every field."""
     yield company.nome_empresarial
     yield company.nome_fantasia
     for partner in company.socios:

@@ -90,9 +90,9 @@ Way: TypeAlias = Literal["own", "cache", "source", "mixed"]
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """The current price of a question, from `least` to `greatest` credits.
+    """The current price of a lookup, from `least` to `greatest` credits.
 
-    The other fields are those of the answer if all of it is available (`at_hand`).
+    `rule` to `validity` describe the answer, if it is available without a source (`at_hand`).
     """
 
     least: int

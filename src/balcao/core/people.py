@@ -71,9 +71,10 @@ LinkPurpose: TypeAlias = Literal["set_password", "first_operator"]
 
 
 class Signature(msgspec.Struct, frozen=True, gc=False):
-    """The author of an action. `form_id` identifies the form, which is carried out once.
+    """The author of an action.
 
-    `key_id`: of the API key, if it was done through the API.
+    `form_id`: a form with the same id is carried out only once. `key_id`: the API key, if it was
+    done through the API.
     """
 
     channel: Channel

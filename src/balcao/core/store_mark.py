@@ -83,7 +83,10 @@ def may_delete(standing: Standing) -> bool:
 
 
 def least_numbers(in_store: StoreMark | None, issued: Mapping[str, int]) -> Mapping[str, int]:
-    """Return the first number of each kind to issue after a restore. `issued`: the desk's last."""
+    """Return, per table, the first number to issue after a restore.
+
+    `issued`: the last ones in the desk.
+    """
     lost = {} if in_store is None else in_store.numbers
     return {
         table: max(lost.get(table, 0), issued.get(table, 0)) + NUMBERS_SKIPPED + 1

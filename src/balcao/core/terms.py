@@ -46,7 +46,7 @@ def certificates_problem(plan: Plan, *, by_contract: bool) -> str | None:
 
 
 def includes_certificates(plan: Plan, *, by_contract: bool) -> bool:
-    """Return the stored flag, which is also true for every prepaid account."""
+    """Return whether an account may request certificates: by contract, or as a prepaid one."""
     return by_contract or plan == "pre_pago"
 
 

@@ -136,7 +136,7 @@ def _head_office(cnpj: str) -> str:
 
 
 def _federal_row(document: str) -> FederalRow:
-    """Return the drawn certificate of a document that is not in `FEDERAL_ROWS`."""
+    """Return the pseudo-random certificate of a document that is not in `FEDERAL_ROWS`."""
     d = draws(f"{document} federal clearance")
     if any(is_of_class(document, each) for each in CLASSES):
         return FederalRow()
@@ -150,7 +150,7 @@ def _federal_row(document: str) -> FederalRow:
 
 
 def _state_row(cnpj: str, d: tuple[int, ...]) -> StateRow:
-    """Return the drawn certificate of a company that is not in `STATE_ROWS`."""
+    """Return the pseudo-random certificate of a company that is not in `STATE_ROWS`."""
     active = establishment_of(cnpj).status == "02"
     negative = d[1] < (_NEGATIVE if active else _NEGATIVE_OF_THE_INACTIVE)
     return StateRow(negative, receipt=_RECEIPT_CARDS[d[2] & 4095])

@@ -81,7 +81,10 @@ class ListPage(msgspec.Struct, frozen=True):
     after: int
 
     def cursor(self, numbers: Sequence[int]) -> str | None:
-        """Return the cursor of the next page, given one number more than `limit`; None: no more."""
+        """Return the cursor of the next page, or None after the last one.
+
+        `numbers`: of up to `limit` + 1 items; the additional one proves that there is a next page.
+        """
         return str(numbers[self.limit - 1]) if len(numbers) > self.limit else None
 
 

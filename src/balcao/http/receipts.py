@@ -107,10 +107,10 @@ class ReceiptRoutes:
     async def fetch(
         self, number: str, owners: Collection[int | None], *, download: bool = False
     ) -> tuple[Headers, bytes | Pieces]:
-        """Return headers and content of a receipt of one of these accounts (None: public ones).
+        """Return headers and content of a receipt that belongs to one of `owners`.
 
-        `download`: as an attachment, even if a browser could show it. Raises `ReceiptNotFound`,
-        `StorageFailed`.
+        The owner of a public receipt is None. `download`: as an attachment, even if a browser
+        could show it. Raises `ReceiptNotFound`, `StorageFailed`.
         """
         receipt = self._desk.receipt(number.lower())
         if receipt is None or receipt.account_id not in owners:

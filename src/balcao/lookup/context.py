@@ -81,15 +81,15 @@ class CommitHooks(Protocol):
     """Changes that a batch row adds to the commits of its lookup; refused together with them."""
 
     def on_hold(self, request_id: str, credits: int, at_ms: int) -> Change:
-        """Return the change of a row that holds credits and is about to ask sources."""
+        """Return the change of the row to add when the lookup holds credits, before it asks."""
         ...
 
     def on_answer(self, reply: Reply, at_ms: int) -> Change:
-        """Return the change of a row that is answered, at the price of the reply."""
+        """Return the change of the row to add when the lookup is answered and charged."""
         ...
 
     def on_release(self, request_id: str, at_ms: int) -> Change:
-        """Return the change of a row that has no answer and was charged nothing."""
+        """Return the change of the row to add when the lookup failed and its hold is released."""
         ...
 
 

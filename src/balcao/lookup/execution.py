@@ -140,7 +140,7 @@ async def _ask_and_settle(context: LookupContext, available: Sequence[Outcome | 
 
 
 def _deadline_ms(context: LookupContext) -> int:
-    """Return the time of all sources together; batches may wait longer (contract 9.16)."""
+    """Return the time limit for all sources together, longer in batches (contract 9.16)."""
     parts = context.parts
     if context.hooks is not None and context.operation.issues:
         return max(parts.deadline_ms, parts.batch_certificate_ms)

@@ -98,7 +98,7 @@ def parent_in(traceparent: str) -> Context:
 
 
 def _resource() -> Resource:
-    """Return the resource of the variables, with a default name and version."""
+    """Return the resource by the `OTEL_` variables, with a default name and version."""
     resource = Resource.create()
     own: dict[str, str] = {}
     if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):

@@ -188,9 +188,9 @@ def _modified(entry: zipfile.ZipInfo) -> date | None:
 
 
 def extraction_date(parts: Sequence[Part], today: date) -> date:
-    """Return the extraction date by the inner names, else the newest modification of an entry.
+    """Return the extraction date in the names of the zipped files, else their newest time stamp.
 
-    Raises `BadInput` when the inner names disagree or no date is found.
+    Raises `BadInput` when the names disagree or no date is found.
     """
     named: dict[date, str] = {}
     for part in parts:

@@ -43,9 +43,9 @@ def zip_name(table: str, number: int) -> str:
 
 
 def judge(inputs: Inputs, earlier: Collection[str]) -> Completeness:
-    """Judge the zips of a month before reading them.
+    """Check that the ZIP files of a month are complete, before they are read.
 
-    `earlier` names the tables of codes that the month in use has; these may be missing.
+    `earlier`: the tables of codes in the month in use, which may be missing here.
     """
     found_parts = {(part.table, part.number): part for part in (*inputs.parts, *inputs.domains)}
     if is_extract(inputs):

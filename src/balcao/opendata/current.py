@@ -1,4 +1,4 @@
-"""The published month and its finished answers, reopened when another month is published."""
+"""The published month and its precomputed answers, reopened when another is published."""
 
 from collections.abc import Callable
 from datetime import date
@@ -15,10 +15,10 @@ _CHECK_SECONDS = 1.0
 
 
 class CurrentSnapshot:
-    """The published month. Follows the store, so servers need no restart."""
+    """The published month, reopened when another is published; servers need no restart."""
 
     def __init__(self, store: Path, clock: Callable[[], float]) -> None:
-        """`clock` counts seconds and never goes back."""
+        """`clock`: a monotonic clock, in seconds."""
         self._store = store
         self._clock = clock
         self._pointer = store / CURRENT

@@ -61,7 +61,7 @@ class Totals:
 
     @property
     def sample(self) -> list[str]:
-        """CNPJs sampled from all parts."""
+        """A sample of CNPJs from all files."""
         return [cnpj for tally in self.tallies.values() for cnpj in tally.sample]
 
     @property

@@ -80,7 +80,7 @@ class SnapshotWriter:
         bounds: bytes,
         domains: Iterable[DomainTable],
     ) -> None:
-        """Write the data other than blocks. Reading and sorting stay for resuming."""
+        """Write everything but the blocks. The progress of the import is kept, for resuming."""
         with self._connection:
             self._connection.execute("DELETE FROM domain")
             self._connection.executemany(

@@ -61,7 +61,7 @@ def rejects_allowed(records: int) -> int:
 
 
 def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each table that shrank or grew more than months do."""
+    """Return a sentence for each table that shrank or grew more than is plausible in a month."""
     problems = []
     for table, had in before.items():
         has = rows.get(table, 0)
@@ -71,7 +71,7 @@ def compare(rows: Mapping[str, int], before: Mapping[str, int]) -> list[str]:
 
 
 def judge_sample(probed: ProbeResult, establishments: int) -> Verification:
-    """Judge whether stored rows are found, with their companies and texts."""
+    """Verify that sampled rows are found, with their companies and texts."""
     verdict = Verification()
     sizeable = establishments >= SIZEABLE_ROWS
     if probed.missing:

@@ -84,9 +84,9 @@ class Clock:
         return self._estimate.behind_ledger
 
     def look(self, database: ClockReading | None) -> bool:
-        """Read the wall clock. Return True if it was set back and that is accepted now.
+        """Update the estimate by a new reading. Return whether the estimated time went back.
 
-        `database`: a reading of its clock; None if there is none or it cannot be read now.
+        `database`: a reading of the database's clock; None: there is none, or it cannot be read.
         """
         self._system = take_reading(self.steady_ms, self._system_ms)
         reading = database if self._of_database else self._system

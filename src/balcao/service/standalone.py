@@ -24,7 +24,10 @@ from balcao.storage.places import place_of
 def standalone_parts(
     settings: Settings, home: Home, desk: Desk, now_ms: Callable[[], int]
 ) -> Iterator[tuple[Parts, ProviderFactory]]:
-    """Open the parts of lookups over an open desk. The status of sources is unknown to them."""
+    """Open everything that lookups need besides the desk, for use without the server.
+
+    The sources start without known health.
+    """
     place, pepper = place_of(settings), home.pepper()
     caches: dict[Mode, Cache] = {
         mode: place.open_cache(mode, pepper=pepper, now_ms=now_ms) for mode in MODES

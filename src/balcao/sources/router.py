@@ -147,7 +147,7 @@ class SourceRouter:
         return all(map(_is_local, self._candidates(inquiry)))
 
     def _candidates(self, inquiry: Inquiry) -> Sequence[Source]:
-        """Return the sources for an inquiry; for a whole company, those of order 0001."""
+        """Return the sources for an inquiry; for a whole company, those for establishment 0001."""
         if inquiry.of_company and isinstance(inquiry.document, Cnpj):
             inquiry = inquiry.about_establishment(inquiry.document.first_establishment)
         return _Pass(self._route(inquiry), inquiry, inf).candidates

@@ -146,9 +146,9 @@ class Batch:
     def admit(self, changes: Sequence[Change]) -> Refusal | None:
         """Admit a list, or return why it is refused; a refused list adds no row.
 
-        Repeats are detected before anything else, wherever they are in the list: a repeat of the
-        request that took the last credits is answered with that request and not with a lack of
-        credits (contract 2.10, 9.1). So a refusal for credits implies that no key was bound.
+        Repeated requests are detected before anything else, wherever they are in the list: a retry
+        of the request that spent the last credits returns its answer, not insufficient credits
+        (contract 2.10, 9.1). So a refusal for credits implies that no idempotency key was stored.
         """
         first, others = changes[0], changes[1:]
         if type(first) is TracedCharge and self._is_one_row(first):

@@ -36,7 +36,7 @@ _REFUSED = (AlreadyExistsError, NotModifiedError, PreconditionError)
 
 
 async def read(store: "ObjectStore") -> tuple[StoreMark | None, MarkVersion | None]:
-    """Return the mark, and its version for `write`. Raises what the store raises."""
+    """Return the mark, and its version for `write`. Raises the store's exceptions."""
     try:
         found = await obstore.get_async(store, NAME)
         content = bytes(await found.bytes_async())
@@ -53,7 +53,7 @@ async def read(store: "ObjectStore") -> tuple[StoreMark | None, MarkVersion | No
 async def write(
     store: "ObjectStore", folder: Path | None, mark: StoreMark, version: MarkVersion | None
 ) -> bool:
-    """Replace the mark of this version. False: it has another version by now."""
+    """Replace the mark if it still has this version, and return whether it did."""
     content = msgspec.json.format(msgspec.json.encode(mark))
     if folder is not None:
         return await asyncio.to_thread(_write_in_folder, folder, content, version)

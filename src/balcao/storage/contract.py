@@ -242,9 +242,9 @@ class Blobs(Protocol):
         ...
 
     async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
-        """Replace the mark of this version, or create the first one (None).
+        """Replace the mark if it still has this version (None: if there is none).
 
-        False: the mark has another version by now and is unchanged. Raises `StorageFailed`.
+        Returns whether it did. Raises `StorageFailed`.
         """
         ...
 

@@ -86,7 +86,7 @@ def is_postgresql(error: BaseException | None) -> bool:
 
 
 def explain(error: BaseException | None, detail: str) -> str:
-    """Return the sentence for an error of the driver; with `detail` where none fits better."""
+    """Return the sentence for a driver's error; for an unknown one, a general one with `detail`."""
     text = ""
     if is_postgresql(error):
         # With an SQLSTATE the text may contain data: use only the error's name.

@@ -59,11 +59,11 @@ class CompatApi(ABC):
         return sent
 
     def document(self, rest: str) -> str:
-        """Return the document in the rest of a path."""
+        """Extract the document from the path below the API's prefix."""
         return rest
 
     def query(self, rest: str) -> bytes:
-        """Return the lookup's query for the rest of a path. Raises `InvalidParameter`."""
+        """Return the lookup's query string for this path. Raises `InvalidParameter`."""
         return b""
 
     def render(self, found: CompatInput) -> CompatAnswer:

@@ -27,10 +27,10 @@ _BUDGET = PageEffort()
 
 
 class CurrentIndex:
-    """The index of the published month. Follows the store. Not thread safe."""
+    """The index of the published month, reopened when another is published. Not thread safe."""
 
     def __init__(self, store: Path, now: Seconds) -> None:
-        """`now` counts seconds and never goes back."""
+        """`now`: a monotonic clock, in seconds."""
         self._store = store
         self._now = now
         self._index: SearchIndex | None = None

@@ -106,7 +106,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Indexed:
-    """The tokens of a task's ranges, one text per row, separated by line feeds."""
+    """The tokens of the rows in a task's ranges, one line per row."""
 
     keys: Numbers
     establishments: bytes

@@ -63,7 +63,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _InShape(msgspec.Struct, Generic[T]):
-    """A cache entry with its registrations in the type of an operation's answer."""
+    """A cache entry, parsed with one operation's type of registrations."""
 
     nome: str | None = None
     uf_principal: str | None = None
@@ -73,7 +73,7 @@ class _InShape(msgspec.Struct, Generic[T]):
 
 
 class _AtAGlance(msgspec.Struct):
-    """A cache entry without parsing its registrations."""
+    """A cache entry whose registrations are not parsed."""
 
     nome: str | None = None
     uf_principal: str | None = None

@@ -108,7 +108,7 @@ def view(document_field: str, recorded: RecordedResult) -> ResultView:
 
 
 def _where(body: Body, trace: Trace, silent: Sequence[str]) -> str:
-    """Return the UFs to which the headline applies: those that answered."""
+    """Name the UFs that answered, as the end of the headline."""
     ufs = body.get("ufs")
     if not ufs:
         uf = trace.uf or body.get("uf")

@@ -180,9 +180,10 @@ def cost_micros(reply: HttpReply) -> int:
 
 
 def outage(source: str, envelope: Envelope, reason: Reason) -> SourceError:
-    """Return the error of a reply with a reason about the portal, not the taxpayer.
+    """Return the error of a reply that reports trouble of the portal, not of the taxpayer.
 
-    `SourceFailed` if the provider charges or the portal is processing: issuance may have begun.
+    `SourceFailed`, not to be retried, if the certificate may have been issued: the provider
+    charged, or the portal is processing.
     """
     charged = "; cobrada pelo fornecedor" if envelope.billable else ""
     detail = f"{source}: a origem pede para tentar mais tarde, código {envelope.code}{charged}"

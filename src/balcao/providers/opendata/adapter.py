@@ -1,4 +1,4 @@
-"""The imported copy of the registry as a source."""
+"""The imported monthly snapshot as a source."""
 
 import datetime
 from collections.abc import Hashable
@@ -31,7 +31,7 @@ class ImportedRegistry(Protocol):
         ...
 
     def answer(self, cnpj: Cnpj) -> tuple[datetime.date, bytes] | None:
-        """Return the extraction date and the result of `finished_company`, if prepared."""
+        """Return the extraction date and the precomputed `finished_company`, if there is one."""
         ...
 
 

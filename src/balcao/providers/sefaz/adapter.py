@@ -183,7 +183,7 @@ def _is_held_by_company(entry: CadastroEntry, document: Cnpj | Cpf, echo: str) -
 
 
 def _address(answer: CadastroAddress, uf: str | None) -> RegisteredAddress | None:
-    """Return the address, or None without any part of it but the UF."""
+    """Return the address, or None if all its fields are empty."""
     found = RegisteredAddress(
         logradouro=text(answer.street) or "",
         numero=text(answer.number) or "",

@@ -21,7 +21,7 @@ MARK = "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL"
 
 
 class BadReceipt(StrEnum):
-    """The fault of a receipt."""
+    """A defect of a simulated receipt, which the service must reject."""
 
     SCRIPT = "it runs a script when it is opened"
     ATTACHMENT = "a file is embedded in it"

@@ -133,10 +133,10 @@ class WriteBehindCache(ABC, Generic[R]):
         self._worker.close()
 
     def _forget(self, keys: Sequence[str]) -> None:
-        """Drop entries from memory after they were changed.
+        """Drop changed entries from memory.
 
-        After a removal this runs on the event loop's thread, so that no read is half done. Written
-        entries are still pending then, and pending ones are found first.
+        After a removal this runs on the event loop's thread, where no read can be half done.
+        Written entries are still pending, and reads look there first.
         """
         with self._lock:
             for key in keys:

@@ -141,7 +141,7 @@ class Batches(BatchQueries):
             pass
 
     async def store_layout(self, batch_id: str, header: bytes, layout: str) -> None:
-        """Store the layout of a file: the sealed header, and the meaning of its columns (JSON)."""
+        """Store the layout of a file: its encrypted header, and its columns' meaning (JSON)."""
         await self._run(
             "UPDATE batch SET header = ?, told = ? WHERE batch_id = ? AND erased_ms IS NULL",
             (header, layout, batch_id),

@@ -83,9 +83,9 @@ class DailyTotals(TotalsQueries):
         self._quiet: dict[int, tuple[int, int]] = {}
 
     async def fold(self, until_ms: int) -> int:
-        """Fold charges before an instant, some of each account.
+        """Aggregate a limited number of each account's charges before an instant.
 
-        Returns the count of charges, at least 1 while any are left; 0: none are.
+        Returns the count of charges; 0: none are left.
         """
         folded = 0
         for account_id, balance, done_ms in await self._engine.run_in_writer(_standings):

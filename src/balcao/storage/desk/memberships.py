@@ -23,29 +23,35 @@ _PLACES = (
 
 
 class Memberships:
-    """The seats of a desk. Operators give and remove them; managers of an account remove them."""
+    """Operators' memberships of accounts.
+
+    Operators give and remove them; managers of an account remove them.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._connection = engine.connection
         self._run_in_writer = engine.run_in_writer
 
     def of(self, user_id: int) -> Sequence[Membership]:
-        """Return the seats of a user, oldest first."""
+        """Return the memberships of a user, oldest first."""
         return _found(self._connection, "t.user_id = ?", user_id)
 
     def places_of(self, user_id: int) -> Sequence[tuple[Membership, str, Mode]]:
-        """Return the seats of a user with the name and mode of each account. Runs for each page."""
+        """Return the memberships of a user with each account's name and mode.
+
+        Called for each page.
+        """
         rows: Any = self._connection.execute(_PLACES, (user_id,)).fetchall()
         return [(Membership(*membership), name, mode) for *membership, name, mode in rows]
 
     def within(self, account_id: int) -> Sequence[Membership]:
-        """Return the seats in an account, oldest first."""
+        """Return the memberships of an account, oldest first."""
         return _found(self._connection, "t.account_id = ?", account_id)
 
     async def give(
         self, user_id: int, account_id: int, role: MembershipRole, signed: Signature, now_ms: int
     ) -> Membership:
-        """Give a user a seat, or change the role of the existing one.
+        """Give a user a membership, or change the role of the existing one.
 
         Raises `FormDone`, and `LookupError` if the user is no operator or the account is unknown.
         """

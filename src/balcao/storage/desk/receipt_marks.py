@@ -55,9 +55,9 @@ class ReceiptMarks:
         return await self._run_in_writer(work)
 
     async def take_over(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark:
-        """Make the store this desk's, and return its next mark.
+        """Assign the store to this desk, and return the mark to write to it.
 
-        Numbers continue after all that a restore may have lost.
+        Skips the numbers that may have been issued after the restored backup.
         """
 
         def work(connection: SqlConnection) -> StoreMark:

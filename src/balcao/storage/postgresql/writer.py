@@ -360,9 +360,9 @@ def _queue_budgets(
     *,
     always: bool = False,
 ) -> Iterable[Row]:
-    """Queue reading the budgets of these accounts' charges and holds, and of open operations.
+    """Queue the query for the budgets that these charges and holds count against.
 
-    Under the lock on their accounts, which changes of budgets take too.
+    The accounts are locked; changes of budgets take the same locks.
     """
     if not accounts and not always:
         return ()

@@ -115,7 +115,7 @@ class Sum:
         self.total += int.from_bytes(blake2b(line, digest_size=_SUM_BYTES).digest(), "big")
 
     def through(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the same lines, adding each."""
+        """Pass lines through, adding each to the sum."""
         for line in lines:
             self.add(line)
             yield line
@@ -134,7 +134,7 @@ class Sum:
 
 
 def counted(lines: Iterable[bytes], advance: Callable[[int], None]) -> Iterator[bytes]:
-    """Yield the same lines, and call `advance` periodically with the number of new ones."""
+    """Pass lines through, and call `advance` periodically with the number of new ones."""
     waiting = 0
     for line in lines:
         yield line

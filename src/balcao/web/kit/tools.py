@@ -56,7 +56,7 @@ class Tools:
 
     @property
     def exports(self) -> Exports:
-        """Files of statements, in turn with results of batches."""
+        """Writer of statement files; shares its slots with the results of batches."""
         return Exports(self.results.slots)
 
     @property

@@ -233,7 +233,7 @@ async def _answer(context: PageContext, search: SubmittedSearch) -> Reply:
 
 
 def _question_record(context: PageContext, number: str, search: SubmittedSearch) -> Finish:
-    """Return the question of the form, to be recorded with the answer and kept as long."""
+    """Return the record of the submitted search, kept as long as its answer."""
     parts, now_ms = context.tools.parts, context.now_ms()
     return Finish(
         context.account.account_id,
@@ -248,7 +248,7 @@ def _question_record(context: PageContext, number: str, search: SubmittedSearch)
 async def _paid_result(
     context: PageContext,
 ) -> tuple[SubmittedSearch, CompaniesAnswer | CountAnswer]:
-    """Return the question of the form in this address, and its answer.
+    """Return the recorded search that this address identifies, and its answer.
 
     404 if they are no longer recorded, or belong to another person (the number is a hash of it).
     """

@@ -130,7 +130,7 @@ def not_found() -> Answer:
 
 
 def refused(code: int, reason: str) -> Answer:
-    """Return a refusal of the origin."""
+    """Return the provider's answer when the official portal refuses."""
     return Answer(code, errors=(reason,))
 
 

@@ -44,7 +44,7 @@ _LINK = Markup('<a href="/app/consultas/{}">{}</a>')
 
 
 def advice(form: LookupForm, field: Field, text: str) -> str | None:
-    """Return what the text is instead of the document, and what to do; None: it is empty."""
+    """Explain why a text is not the document of this field; None: it is empty."""
     seen = recognise(text)
     name = field.upper()
     match seen.kind:

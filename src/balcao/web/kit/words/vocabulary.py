@@ -124,7 +124,7 @@ RESULTS: Mapping[str, tuple[str, Sequence[str]]] = {
 
 
 def outcome_of(trace: Trace) -> Word:
-    """Return the outcome of a request in a few words. The web application sends forms, not keys."""
+    """Return the outcome of a request in a few words."""
     if trace.code == IdempotencyKeyReused.code and trace.key_id is None:
         return Word("Formulário já usado", "warn")
     if trace.certificate is not None and trace.certificate.verdict is not None:

@@ -180,7 +180,7 @@ def _in_shell(text: str) -> str:
 
 
 def chapter(pages: Mapping[str, CodePage]) -> Chapter:
-    """Return the chapter of the codes, for the navigation and the search."""
+    """Return the chapter of error codes, for navigation and search."""
     every = Leaf(
         INDEX,
         "Códigos de erro",

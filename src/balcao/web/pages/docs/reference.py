@@ -76,7 +76,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class DescribedAnswer:
-    """The answer with one status."""
+    """The documented response with one status."""
 
     status: int
     text: Markup

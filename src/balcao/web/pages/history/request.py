@@ -79,7 +79,7 @@ async def records_of(
 
 
 class _Body(msgspec.Struct):
-    """The part of a recorded answer for `uf=BR`: the origin of each UF's part."""
+    """A recorded answer for all UFs, of which only each UF and its origin are read."""
 
     ufs: Sequence[Mapping[str, str]] = ()
 

@@ -21,7 +21,7 @@ def new_secret() -> bytes:
 
 
 def step_of(secret: bytes, code: str, now_ms: int) -> int | None:
-    """Return the time step of a code; None: it is not the last, this or the next step's."""
+    """Return the time step of a valid code, within one step of now; None: it is invalid."""
     digits = "".join(code.split())
     if len(digits) != DIGITS or not digits.isascii() or not digits.isdecimal():
         return None

@@ -124,7 +124,7 @@ class DescribedIncident:
 
     @property
     def anchor(self) -> str:
-        """Its permanent anchor on the page."""
+        """The incident's permanent anchor on the page."""
         return f"{self.operation}-{from_ms(self.incident.began_ms):%Y%m%dT%H%M}"
 
     @property
