@@ -49,7 +49,7 @@ class RowField(msgspec.Struct, frozen=True):
     of: Callable[[ResultRow], str | int | None]
     column: str | None = None  # its header in CSV and XLSX, after `PREFIX`
     member: str | None = None  # its name in JSONL, and in the API if it has an `api_type`
-    api_type: Any = None  # with its description (`said`); None: not in the API's rows
+    api_type: Any = None  # with its description (`doc`); None: not in the API's rows
 
 
 ROW_FIELDS: tuple[RowField, ...] = (
