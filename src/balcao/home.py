@@ -88,10 +88,10 @@ class Home:
             raise RestoreInterrupted(str(self.path))
 
     def pepper(self) -> bytes:
-        """Return the secret with which key hashes are stored; created on first use.
+        """Return the secret that API keys are hashed with; created on first use.
 
-        Without it no key of the database is recognised again. Raises `HomeDamaged` if the file is
-        incomplete, or missing beside a database, and `RestoreInterrupted` if a restore was.
+        Without it no stored key can be recognised. Raises `HomeDamaged` if the file is incomplete,
+        or missing although there is a database, and `RestoreInterrupted`.
         """
         self.check_restored()
         if not self.secret.exists():

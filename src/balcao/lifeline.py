@@ -12,7 +12,7 @@ def end_with(descriptor: int) -> None:
 
     Only the parent has that end, and nothing is ever written to it. The signal (SIGIO, with its
     default action) ends the process even while a library computes and no Python code runs. On
-    systems that do not send it, the process just outlives its parent.
+    systems that do not send it, the process outlives its parent.
     """
     signal.signal(signal.SIGIO, signal.SIG_DFL)
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())

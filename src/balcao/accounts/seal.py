@@ -1,6 +1,6 @@
 """Encryption of values that leave the service and return, or are stored in the database.
 
-The key is derived from the installation's secret and the purpose: a value sealed for one purpose
+The key is derived from the installation's secret and the purpose: a value encrypted for one purpose
 does not open for another.
 """
 

@@ -122,7 +122,7 @@ class ChargeFilter:
     uf: str | None = None
 
     def of(self, rows: Sequence[ConsumptionRow]) -> Sequence[ConsumptionRow]:
-        """Return matching rows, in their order; rows have no user and no UF."""
+        """Return the rows that match, in their order. User and UF are ignored: rows have none."""
         key_id = None if self.key == "web" else self.key
         return [
             row
@@ -166,7 +166,7 @@ class Proof:
 
     @classmethod
     def of(cls, books: PeriodBooks) -> "Proof":
-        """Build it from the books around a period."""
+        """Compute the proof from an account's books around a period."""
         return cls(
             books.added_before - books.charged_before,
             sum(entry.credits for entry in books.top_ups),

@@ -51,7 +51,7 @@ async def check(desk: Desk, settings: Settings) -> Unconfirmed:
 
 
 async def confirm(desk: Desk, settings: Settings, code: str, now_ms: int) -> bool:
-    """Make the store this desk's. False: the code is wrong or there is nothing to confirm.
+    """Assign the store to this desk. False: the code is wrong or there is nothing to confirm.
 
     Raises `NotConfirmed`, `StorageFailed`.
     """

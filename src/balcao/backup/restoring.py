@@ -170,7 +170,7 @@ def _move_aside(home: Home, receipts: Path | None, at_ms: int, *, desk: bool) ->
 
 
 def _receipt_entries(folder: Path) -> list[Path]:
-    """Return the store's entries without its mark, which proves the desk's age (ADR 0074)."""
+    """Return the store's entries except its mark, which must stay to detect restores (ADR 0074)."""
     return [path for path in folder.iterdir() if path.name not in (blob_mark.NAME, blob_mark.LOCK)]
 
 

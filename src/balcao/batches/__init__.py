@@ -1,1 +1,1 @@
-"""Batches: one operation asked of every row of a file (ADR 0045)."""
+"""Batches: one operation applied to every row of a file (ADR 0045)."""

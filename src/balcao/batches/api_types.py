@@ -36,7 +36,7 @@ class RowCounts(msgspec.Struct, frozen=True):
 
 @described("CotacaoDoLote", "O preço do lote.")
 class BatchQuoteAnswer(msgspec.Struct, frozen=True):
-    """The quote of a batch, which a confirmation names by its digest."""
+    """The quote of a batch; its confirmation repeats the digest."""
 
     digest: Annotated[str, doc("Resumo do que é confirmado: linhas, preços e parâmetros.")]
     creditos_min: Annotated[int, doc("Preço mínimo.")]

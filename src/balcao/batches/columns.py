@@ -166,9 +166,9 @@ class ColumnMap:
     def descriptions_with(
         self, ignored_tags: Mapping[str, int], client: str | None = None
     ) -> Sequence[str]:
-        """Return the descriptions with the number of rows with an ignored tag, by role.
+        """Return the descriptions, each with the number of rows whose tag was ignored.
 
-        `client` is the batch's client, which such rows use instead.
+        `ignored_tags`: that number by role. `client`: the batch's client, used by such rows.
         """
         return [
             each.text
@@ -179,7 +179,7 @@ class ColumnMap:
 
     @property
     def chosen(self) -> Mapping[str, int | None]:
-        """Column index or None of every role; passed as `chosen`, it reads rows alike later."""
+        """The column index of each role, or None; passed as `chosen`, it gives the same mapping."""
         found = {role: column.index for role, column in self._at.items()}
         return {role: found.get(role) for role in roles(self.operation)}
 
@@ -235,7 +235,7 @@ class ColumnMap:
         return [fact for _, fact in self._compared]
 
     def _named(self, cells: Cells) -> Cnpj | Cpf | None:
-        """Return the document of an invalid row, so that erasing a person also finds such rows."""
+        """Return the document of an otherwise invalid row, so that erasures find it; None: none."""
         try:
             return self._document(cells).document
         except _RowError:

@@ -78,7 +78,7 @@ def read_document(
 ) -> CellDocument | DocumentFlaw:
     """Return the document of one of these kinds in a cell, or its flaw.
 
-    `only`: by its name the column has no other kinds.
+    `only`: the column's name excludes other kinds.
     """
     return row_result(read(text, kinds, only=only))
 

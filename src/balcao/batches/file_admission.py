@@ -170,7 +170,7 @@ class FileAdmission:
             raise NoFileSpace
 
     async def measure(self) -> None:
-        """Measure, and refuse unread files if the disk is short of space.
+        """Measure the space in use, and refuse unread files if the disk is short of space.
 
         Raises `StorageFailed`.
         """

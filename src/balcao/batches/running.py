@@ -88,7 +88,7 @@ class RowHooks(msgspec.Struct):
         return self._change(request_id, "pendente", at_ms)
 
     def failed(self, request_id: str, code: str, at_ms: int, state: RowState = "falha") -> RowMoved:
-        """Return the end of a row that is refused before its lookup."""
+        """Return the change that ends a row refused before its lookup."""
         return self._change(request_id, state, at_ms, code=code)
 
     def _change(
@@ -107,7 +107,7 @@ class RowHooks(msgspec.Struct):
 
 @dataclass(slots=True)
 class _SharedAnswer:
-    """Rows that share one bought answer; they are looked up one at a time."""
+    """The state of rows that share one paid answer, and so are looked up one at a time."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     failed: bool = False  # then not retried in this slice: the provider may charge each attempt
@@ -293,7 +293,7 @@ class BatchRunner:
             await self._fail_row(hooks, request_id, BalcaoError.code)
 
     async def _may_start(self, current: _TimeSlice, reader: BatchReader) -> bool:
-        """Return whether a row that waited may still start: it may have waited for minutes.
+        """Return whether a row may still start after waiting, perhaps for minutes.
 
         Raises `StorageFailed`.
         """

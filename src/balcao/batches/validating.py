@@ -231,7 +231,7 @@ class BatchValidator:
 def stored_columns(batch: StoredBatch) -> Mapping[str, Choice]:
     """Return the column index of each role as the file was interpreted, or None.
 
-    With these, rows are read alike later, without the sample.
+    With these, rows are later read in the same way without the sample.
     """
     summary = summary_of(batch)
     assert summary is not None

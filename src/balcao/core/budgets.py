@@ -155,7 +155,10 @@ def excess(budget: Budget, use: BudgetUse, period: str, credits: int) -> OverBud
 
 
 def percent_used(budget: Budget, use: BudgetUse) -> int:
-    """Return the use in whole percent, of the ceiling that is nearer; 0 for a ceiling of 0."""
+    """Return the used percentage of the ceiling that is closer to being reached.
+
+    It is rounded down; a ceiling of 0 counts as unused.
+    """
     credits = use.spent_credits * 100 // budget.credits_max if budget.credits_max else 0
     calls = use.calls * 100 // budget.calls_max if budget.calls_max else 0
     return credits if credits > calls else calls

@@ -55,7 +55,7 @@ NO_DETAIL = MonthDetail()
 
 
 def consistent_detail(company: Company, detail: MonthDetail | None) -> MonthDetail:
-    """Return the details without those about facts in which the answer differs from the month."""
+    """Return the details, except those that contradict a newer answer."""
     if detail is None or detail.company is None:
         return NO_DETAIL
     known = detail.company

@@ -37,7 +37,10 @@ Outcome: TypeAlias = Delivered | ProvenAbsence | Failed
 
 
 class Conclusion(msgspec.Struct, frozen=True, gc=False):
-    """The content of a reply and its price. `fields`: JSON without opening brace and request_id."""
+    """The content of a reply and its price.
+
+    `fields`: the body's JSON without the opening brace and `request_id`.
+    """
 
     status: int
     fields: bytes

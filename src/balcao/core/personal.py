@@ -72,7 +72,7 @@ def with_masked_texts(
 ) -> AnyStruct:
     """Return the record with CPFs masked in these text fields, or the same object if unchanged.
 
-    `sources`: texts of the same record whose CPFs, masked or not, are then masked in the fields.
+    `sources`: texts of the same record; their CPFs, even if masked there, are masked in the fields.
     """
     texts: list[Any] = [getattr(record, field) for field in fields]
     joined = plain_text("\n".join([text for text in texts if text]))

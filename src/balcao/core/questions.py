@@ -86,7 +86,7 @@ class Record(msgspec.Struct, frozen=True):
         return self
 
     def another(self, about: str, inquiry: Inquiry, needed: Sequence[str] = ()) -> str | None:
-        """Return the flaw of a record about another document, or without a needed field."""
+        """Return the flaw if the record is about another document, or lacks a needed field."""
         if about != inquiry.document.text:
             return "respondeu sobre outro documento"
         missing = next((field for field in needed if not getattr(self, field)), None)

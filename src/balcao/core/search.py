@@ -246,7 +246,7 @@ _LONG_CLASSES = frozenset(CAPITAL_CLASSES[:11])  # up to 99,999 reais
 
 
 class _Range(msgspec.Struct, frozen=True):
-    """The index tokens inside and outside a range of values; each record has one of them."""
+    """A range as index tokens: those inside and those outside. Each record has one of them."""
 
     inside: Sequence[str] = ()  # empty: no condition
     outside: Sequence[str] = ()

@@ -58,7 +58,10 @@ class DeskMark(msgspec.Struct, frozen=True):
 
 
 def compare_marks(in_store: StoreMark | None, in_desk: Sequence[DeskMark]) -> Standing:
-    """Compare the store's mark with the desk's. Read the store first: newer desk marks are fine."""
+    """Compare the store's mark with the desk's.
+
+    Read the store first: marks that the desk adds meanwhile do no harm.
+    """
     if in_store is None:
         return "unmarked" if in_desk else "new"
     if any(each.mark == in_store.mark for each in in_desk):

@@ -110,7 +110,7 @@ def spelled(text: str, others: list[str] | None = None) -> Sequence[str]:
 
 
 def _of_initials(pieces: Sequence[str]) -> Sequence[str]:
-    """Return adjacent single letters: joined, joined without `e`, and each by itself."""
+    """Return index words for runs of single letters: joined, without `e`, and one by one."""
     found: list[str] = []
     for letters in _INITIALS.findall(" ".join(pieces)):
         each = letters.split()

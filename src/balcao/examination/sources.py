@@ -150,7 +150,7 @@ def _access(name: str, results: list[probing.Result]) -> Iterator[Finding]:
 
 
 def _first(some: list[probing.Result], total: int) -> str:
-    """Return the first of these results, and their share of all questions."""
+    """Describe the first of these results, and how many of all probes had such a result."""
     first = some[0]
     where = "" if first.uf is None else f"{first.uf}: "
     return f"{where}{first.text}" + ("" if total == 1 else f" ({len(some)} de {total} consultas)")

@@ -54,6 +54,6 @@ def age(milliseconds: int) -> str:
 
 
 def apart_text(ahead_seconds: float) -> str:
-    """Describe how far one of our clocks is from another."""
+    """Describe how far a clock is ahead of or behind another."""
     where = "adiantado" if ahead_seconds > 0 else "atrasado"
     return f"{where} {decimal(abs(ahead_seconds))} s"

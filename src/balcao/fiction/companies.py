@@ -30,7 +30,7 @@ _CPF_LAST = 640 + 240
 
 
 def legal_name(root: str, facts: RootFacts) -> str:
-    """Return the legal name of a root, by its draws 6 to 12."""
+    """Return the legal name of a root, selected by its random numbers 6 to 12."""
     d = facts.draws
     if facts.nature.code == natures.SOLE_TRADER:
         return _sole_trader(root, d)
@@ -137,7 +137,7 @@ def _organisation(d: tuple[int, ...], entered: date, *, foreign: bool) -> Partne
 
 
 def _legal_person(number: int) -> tuple[str, str]:
-    """Return name and CNPJ of a company that may be a partner, which a sole trader may not."""
+    """Return name and CNPJ of a company, not a sole trader, that can be a partner."""
     for _ in range(_CANDIDATES_MAX):
         root = f"{number % 100_000_000:08d}"
         facts = root_facts(root)

@@ -27,7 +27,7 @@ SIDE_COUNT_CARDS = deck(
 
 
 def _rings() -> tuple[tuple[str, ...], ...]:
-    """Return eight orders of all activities, each repeated once, to take slices from."""
+    """Return eight cyclic orders of all activities, each twice in a row, so slices can wrap."""
     activities = [code for code in codes.ACTIVITIES if code != codes.ACTIVITY_NOT_INFORMED]
     count = len(activities)
     # A step without a common divisor reaches every code.

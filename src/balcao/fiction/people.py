@@ -21,7 +21,7 @@ _middle = deck([("", 3.0), *((f" {name}", 1 / len(_seconds)) for name in _second
 
 
 def name_of(first: int, middle: int, last: int) -> str:
-    """Return a fictitious person's name, by three draws."""
+    """Return a fictitious person's name, selected by three random numbers."""
     return f"{_first[first & 4095]}{_middle[middle & 4095]} {MARK} {_surname[last & 4095]}"
 
 

@@ -420,7 +420,7 @@ class AccountRoutes:
         return _json(_answer(found, self._names(request.account_id)))
 
     async def _under_key(self, account_id: int, key: str) -> Consultation | None:
-        """Return the request of this key; of a row of a batch, the request about it."""
+        """Return the request with this idempotency key, which may be that of a batch's row."""
         row = row_of_key(key)
         if row is not None:
             number = await self.desk.batches.request_of(account_id, *row)

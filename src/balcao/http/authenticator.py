@@ -124,7 +124,7 @@ class Authenticator:
 
 
 def _not_spent(verdict: Verdict) -> Verdict:
-    """Return the verdict without this request, which another limit refuses."""
+    """Return the verdict with this request not counted, since another limit refused it."""
     if not verdict.allowed:
         return verdict
     interval_ms = verdict.limit.window_ms / verdict.limit.quota
@@ -134,7 +134,7 @@ def _not_spent(verdict: Verdict) -> Verdict:
 
 
 def must_wait(verdicts: Sequence[Verdict]) -> RateLimited | None:
-    """Return the refusal, if a limit refuses, with the time to wait."""
+    """Return the error if a limit was exceeded, with the time to wait; None: none was."""
     worst = refused(verdicts)
     if worst is None:
         return None

@@ -501,7 +501,7 @@ class BatchRoutes:
         return (await self.batches.show(caller.account_id, number)).batch
 
     async def _is_its_own(self, caller: Caller, number: str) -> None:
-        """Refuse spending and erasing to keys that did not send the file (contract 13.2).
+        """Allow spending and erasing only to the key that sent the file (contract 13.2).
 
         The rows are charged to that key and its budgets, and its account paid for the results.
         Raises `AdminKeyRequired`.

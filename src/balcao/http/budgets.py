@@ -55,7 +55,7 @@ _WARN_PERCENT = doc(
 
 @described("DonoDeOrcamento", "O dono de um orçamento.")
 class BudgetOwner(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The owner of a budget: a key by its number, a client by its mark."""
+    """The owner of a budget: a client by its `X-Cliente`, all others by their number."""
 
     tipo: Annotated[
         OwnerKind, doc("O dono do orçamento. Só é possível criar os de `chave` e de `cliente`.")

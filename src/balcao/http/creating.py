@@ -48,10 +48,11 @@ class Creation:
         make: Callable[[MakeAnswer[T]], Awaitable[T]],
         answer: Callable[[T], Answer],
     ) -> Answer:
-        """Create it, or repeat the answer that was given when it was created.
+        """Create an object, or return the answer recorded when it was created.
 
-        `make` passes its argument to the desk, which calls it within the commit. Raises the desk's
-        errors, `InvalidIdempotencyKey`, `IdempotencyKeyReused`, `StillRunning`.
+        `make` passes its argument to the desk, which calls it within the commit to record the
+        answer. Raises the desk's errors, `InvalidIdempotencyKey`, `IdempotencyKeyReused`,
+        `StillRunning`.
         """
         key = _key_of(request)
         if key is None:

@@ -308,9 +308,9 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         return f"<{type(self).__name__}>"  # it contains a key
 
     def price(self) -> Sequence[Change]:
-        """Return the charge to be made durable with the limits; empty if it is free or unknown.
+        """Return the charge to commit while the limits are counted; empty if it is free or unknown.
 
-        It is unknown yet where the company is needed, too: that is looked up after the limits.
+        It is unknown where the answer also needs the company, which is read after the limits.
         """
         context, available = self.context, self.available
         if available.company is not None:
@@ -322,7 +322,7 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         return changes
 
     def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
-        """Handle the outcome (`OnCharged`); charge now if the charge was unknown before."""
+        """Handle the outcome of limits and charge (`OnCharged`); charge now if not done before."""
         if verdicts is None:
             self._decline()
             return

@@ -410,7 +410,7 @@ def _key_in(request: Request, context: RequestContext) -> bytes | None:
 
 
 def _echo(request: Request) -> Headers:
-    """Return the headers that repeat the request's tags; none if they are invalid."""
+    """Return the response headers that echo the request's tags; none if they are invalid."""
     try:
         return tag_headers(read_tags(request.headers))
     except InvalidInput:

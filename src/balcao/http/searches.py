@@ -272,7 +272,7 @@ _SearchRoute = partial(Route, needs_key=True, charged=True, tag=TAG_SEARCHES)
 
 
 class _Sought(msgspec.Struct, frozen=True):
-    """An answer, and whether it has results, which cost credits."""
+    """An answer, and whether it has results: an empty one costs nothing."""
 
     answer: AnySearchAnswer
     found: bool

@@ -88,7 +88,7 @@ STATUSES: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class HeaderText:
-    """One response header: statuses that always carry it, and those that may."""
+    """A response header, the statuses that always have it, and those that may."""
 
     description: str
     schema: Mapping[str, object]

@@ -139,7 +139,7 @@ _Outcome: TypeAlias = tuple[int, Origin | None, int, int | None, bool, str | Non
 
 
 def _outcome(reply: Reply, now_ms: int) -> _Outcome:
-    """Return the values of an answer's own headers, except limits."""
+    """Return the values of the headers about the answer itself, such as price and origin."""
     origin, age = reply.origin, 0
     if origin == "cache":
         if reply.asked_ms is None:

@@ -54,7 +54,7 @@ class AvailableOutcomes(msgspec.Struct, frozen=True, gc=False):
 
 
 class FinishedUse:
-    """Measures the finished answers that were used, many at once."""
+    """Collects precomputed answers that were sent, to count and remember many at once."""
 
     __slots__ = ("_seconds",)
 
@@ -82,7 +82,7 @@ class FinishedUse:
 def all_available_now(context: LookupContext) -> AvailableOutcomes | None:
     """Return all outcomes if none needs waiting; None: the full lookup is needed.
 
-    Leaves out rows of our own copy, which take longer than finished answers, and absences.
+    Absences, and companies without a precomputed answer, are left to the full lookup.
     """
     question = context.question
     read = context.environment.cache.read_nowait

@@ -195,7 +195,7 @@ class Billing:
     async def _end(
         self, changes: Sequence[Change], otherwise: Callable[[], Sequence[Change]]
     ) -> None:
-        """Commit the end of a hold; `otherwise`: the key's changes if the commit fails."""
+        """Commit the settlement of a hold. `otherwise`: the key's changes if that fails."""
         try:
             declined = await self._desk.commit(changes)
         except CommitUncertain:  # a retry with this key must be possible if nothing was charged
@@ -273,7 +273,7 @@ class Billing:
         return () if hooks is None else (hooks.on_answer(reply, self._parts.now_ms()),)
 
     def _bind(self, held: int) -> Sequence[Change]:
-        """Return what marks the request as running: its hooks' change, or the key's."""
+        """Return the change that marks the request as running: of its batch row or its key."""
         context, account_id = self._context, self._context.caller.account_id
         if context.hooks is not None:
             return (context.hooks.on_hold(context.request_id, held, context.at_ms),)
@@ -303,7 +303,7 @@ class Billing:
         return (Finish(account_id, context.key_digest, fingerprint, recorded, at_ms, expires_ms),)
 
     def _binding(self) -> tuple[str, int, int]:
-        """Return the key's fingerprint, and from when until when it is bound."""
+        """Return the request's fingerprint, and the begin and end of the key's validity."""
         context = self._context
         person = context.caller.user_id is not None
         hours = self._parts.result_hours if person else self._parts.idempotency_hours

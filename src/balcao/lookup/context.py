@@ -110,7 +110,7 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def answer_about(self) -> AnswerAbout | None:
-        """The answer's identity for erasure and secrecy; None: it is about no natural person."""
+        """The key of an answer about a natural person (ADR 0080); None: it is about a company."""
         question = self.question
         document, inquiry = question.document, question.inquiries[0]
         if not isinstance(document, Cpf):

@@ -46,9 +46,9 @@ async def quote(question: Question, caller: Caller, parts: Parts) -> Quote:
 async def unserved_code(
     question: Question, caller: Caller, parts: Parts, quoted: Quote
 ) -> str | None:
-    """Return the error code of a quoted lookup for which no source is configured.
+    """Return the error code that the quoted lookup gets because no configured source serves it.
 
-    None: a source will be asked, there is a result nevertheless, or the quote is secret.
+    None: a source serves it, a result is available without one, or the quote must not reveal it.
     """
     if quoted.at_hand or quoted.secret:
         return None

@@ -13,7 +13,7 @@ _REMEMBERED_MAX = 16_384
 
 
 class ReceivedAnswers:
-    """Remembers which answers were received, with the database behind it."""
+    """An in-memory cache of the answers known to be received, backed by the database."""
 
     def __init__(self) -> None:
         self._known: Memo[AnswerAbout, bool] = Memo(_REMEMBERED_MAX)

@@ -88,7 +88,7 @@ class CompanyRegistry:
         return answer.record.uf if answer.record.uf in ufs else None
 
     async def find_denial(self, cnpj: Cnpj, until: float) -> Absent | None:
-        """Return the proof that there is no such company, if our copy or a source has one."""
+        """Return the proof of absence of a company, if our copy or a source gives one."""
         inquiry = Inquiry("company", cnpj)
         answer = self.sources.local_answer(inquiry)
         if answer is None and not await self.cache.read([inquiry.cache_key]):

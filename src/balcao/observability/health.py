@@ -27,7 +27,10 @@ SUCCESSES = frozenset({"found", "absent"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One source for one subject and UF. Counts cover the last hour, instants have no limit."""
+    """The health of one source for one subject and UF.
+
+    Counts cover the last hour, instants the process's life.
+    """
 
     source: str
     subject: str

@@ -17,7 +17,7 @@ class SourceLog:
     """Logs conversations with sources. `detail` must hold no personal data."""
 
     def __init__(self, clock: Callable[[], float], *, level: str = "debug") -> None:
-        """`clock` counts seconds and never goes back. `level`: the lowest level that is written."""
+        """`clock`: a monotonic clock, in seconds. `level`: the lowest level that is written."""
         self._clock = clock
         self._logs_all = level == "debug"
         self._logged_at: dict[tuple[str, ...], float] = {}

@@ -1,4 +1,4 @@
-"""Finished answers: the serialised answer of each establishment of a month, ready to be sent.
+"""Finished answers: the precomputed, serialised answer of each establishment of a month.
 
 They are in a file derived from the published month, in the same folder: `2026-08-08.answers`.
 Reading one costs a tenth of building it from rows. The file is built by another process, at low

@@ -105,7 +105,7 @@ def discover(paths: Sequence[Path]) -> Inputs:
 
 
 def _refuse_copies(parts: Sequence[Part]) -> None:
-    """Refuse a part that is given under the names of two."""
+    """Raise `BadInput` if a part is a copy of another one of its table."""
     seen: dict[tuple[str, int, int], Part] = {}
     for part in parts:
         other = seen.setdefault((part.table, part.crc, part.bytes), part)

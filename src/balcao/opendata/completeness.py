@@ -74,7 +74,7 @@ def empty_parts(rows: PartRows) -> Sequence[tuple[str, int]]:
 
 
 def empty_sentence(files: Sequence[str]) -> str:
-    """Return what is wrong with zips that hold no record."""
+    """Return a complaint about ZIP files without any record."""
     if len(files) == 1:
         return f"{files[0]} não tem nenhum registro. Baixe de novo"
     return f"{', '.join(files)} não têm nenhum registro. Baixe de novo"

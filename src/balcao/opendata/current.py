@@ -32,7 +32,7 @@ class CurrentSnapshot:
 
     @property
     def edition(self) -> int:
-        """How many times a month was switched in."""
+        """The number of times that a month was opened; it changes with the published month."""
         if self._clock() >= self._next_check_at:  # called for every requested company
             self._refresh()
         return self._edition

@@ -1,4 +1,4 @@
-"""The tables of codes: a few thousand rows, read whole by the slow, tolerant reader."""
+"""Reader of the tables of codes: small files, so the slow, tolerant reader of `repair` is used."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -62,10 +62,9 @@ def read_domain(part: Part, as_of: date) -> DomainTable:
 def with_earlier(
     fresh: Iterable[DomainTable], earlier: Iterable[DomainTable]
 ) -> tuple[list[DomainTable], list[str]]:
-    """Complete the month's tables from the month before, and return warnings about those.
+    """Fill in missing tables from an earlier month, and return a warning for each.
 
-    Raises `BadInput` when a table is missing and there is none of an earlier month either: a month
-    without descriptions looks complete and is not.
+    Raises `BadInput` when an earlier month has none either: codes would have no descriptions.
     """
     tables = {table.name: table for table in fresh if table.texts}
     kept = {table.name: table for table in earlier if table.name not in tables and table.texts}

@@ -39,8 +39,8 @@ def begin(path: Path, schema: str) -> apsw.Connection:
 def open_finished(path: Path, *, mapped: bool = False) -> apsw.Connection:
     """Open a finished, immutable file for reading. Raises `apsw.Error`.
 
-    `mapped` into memory, scattered rows are read in an eighth of the time; pages that were read
-    count as the process's memory until the system needs it elsewhere.
+    `mapped`: map it into memory, so that scattered rows are read in an eighth of the time. Pages
+    that were read count as the process's memory until the system needs it elsewhere.
     """
     connection = apsw.Connection(
         f"{path.absolute().as_uri()}?immutable=1",

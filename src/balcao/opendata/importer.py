@@ -66,7 +66,7 @@ class Totals:
 
     @property
     def witnesses(self) -> dict[str, str]:
-        """Special cases met while reading: kind -> key."""
+        """By kind of special case, the key of a row that has it; looked up after the import."""
         return {
             kind: key for tally in self.tallies.values() for kind, key in tally.witnesses.items()
         }
@@ -299,7 +299,7 @@ def _check_rejects(reading: GroupReading, work: Work) -> None:
 
 
 def _check_rows(reading: GroupReading, group: TableGroup, plan: ImportPlan) -> None:
-    """Refuse a part whose bytes hold no record, which sizes alone do not show."""
+    """Raise `BadInput` for a file without any readable record, which its size does not reveal."""
     if completeness.is_extract(plan.inputs):
         return
     parts = plan.parts(group)

@@ -110,7 +110,7 @@ class FileProgress:
         now_ms: Callable[[], int] = _system_now_ms,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` counts seconds and never goes back."""
+        """`clock`: a monotonic clock, in seconds."""
         self._store = store
         self._extraction = extraction
         self._now_ms = now_ms

@@ -231,9 +231,9 @@ class Operation(ABC):
     def answered_since(
         self, question: Question, kept: CacheEntry, since_ms: int, now_ms: int
     ) -> Question | None:
-        """Return a question that the cache entry answers, if it is from after `since_ms`, or None.
+        """Return the question changed so that an entry asked after `since_ms` answers it, or None.
 
-        For batches: rows of the same company share one answer of the source.
+        For batches: rows about the same company share one answer of the source.
         """
         return None
 

@@ -77,7 +77,7 @@ def day_fact(name: str, path: str) -> SheetFact:
 
 
 def one(path: str) -> Official:
-    """Return the reader of the official value at a path."""
+    """Return a function that reads the official value at a path of the body."""
 
     def of(body: Body) -> Sequence[str] | None:
         value = within(body, path)

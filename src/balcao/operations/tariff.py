@@ -29,7 +29,7 @@ def meaning(code: str | None) -> str | None:
 
 
 def with_addresses(code: str | None) -> bool:
-    """Return whether one of the credits is for addresses."""
+    """Return whether the rule's price includes a credit for addresses."""
     known = RULES.get(code or "")
     return known is not None and known.with_addresses
 

@@ -163,7 +163,7 @@ def refresh_form(fields: Sequence[tuple[str, str]], cost: int = 1, hint: str = "
 
 
 def truth(value: bool | None) -> str | None:
-    """Return `Sim`, `Não` or None."""
+    """Format a Boolean as `Sim` or `Não`; None stays None."""
     return None if value is None else ("Sim" if value else "Não")
 
 
@@ -173,7 +173,7 @@ def badge(active: bool) -> Markup:
 
 
 def noted(text: str | None, note: str | None) -> Markup | str | None:
-    """Return a cell with a small note below the text."""
+    """Render a table cell with a small note below the text."""
     return _NOTED.format(text or "—", note) if note else text
 
 

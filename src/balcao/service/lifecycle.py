@@ -145,7 +145,7 @@ class Lifecycle:
         self.desk.set_clock_doubt(max(0, -self.clock.state().ledger_ahead_ms))
 
     async def _turn_months_back(self) -> None:
-        """Correct account months that were begun by a wrong clock."""
+        """Correct the current month of accounts if a wrong clock set it to a future one."""
         accounts = await self.desk.correct_future_months(self.clock.now_ms())
         if accounts:
             log.warning("months.turned_back", accounts=accounts)

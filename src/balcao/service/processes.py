@@ -14,7 +14,7 @@ def begin(
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start `python -m MODULE DESCRIPTOR ARGUMENTS…`; return the process and our end.
 
-    Only we inherit our end, so it closes when this process ends, however. Raises `OSError`.
+    No child inherits our end: it closes when this process ends, even if killed. Raises `OSError`.
     """
     ours, theirs = socket.socketpair()
     with theirs:

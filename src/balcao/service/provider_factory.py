@@ -85,7 +85,10 @@ class ProviderFactory:
 
     @property
     def _months(self) -> Mapping[Mode, HeadOfficeRegistry]:
-        """The registries of head offices; the sandbox's providers know more than its month."""
+        """The registries of head offices.
+
+        For the sandbox it is not the imported month: its providers answer about more companies.
+        """
         return {"live": self.snapshots["live"], "test": FictitiousMonth()}
 
     def circuits(self) -> Mapping[tuple[str, str, str], str]:
@@ -206,7 +209,7 @@ def _inspect_receipt(content: bytes) -> MediaType:
 
 
 def _patience_seconds(settings: Settings, subject: Subject) -> float:
-    """Return the longest time that any caller waits for the sources of a subject."""
+    """Return the longest time limit of a lookup of this subject, in seconds."""
     if OPERATIONS[subject].issues:
         return settings.longest_lookup_seconds
     return settings.source_deadline_seconds

@@ -169,7 +169,7 @@ class Retention:
             self._standing = found
 
     def _count_refusal(self, *, refused: bool) -> None:
-        """Log a store that keeps refusing the mark: it would hold an old one after a restore."""
+        """Log that the store keeps rejecting new marks: by an old one no restore is detected."""
         if refused:
             self._refusals += 1
             if self._refusals % MARK_REFUSALS_EACH_LOGGED == MARK_REFUSALS_LOGGED:

@@ -114,7 +114,7 @@ class Supervisor:
         return await asyncio.to_thread(_wait, process)
 
     async def _ended(self, control: socket.socket) -> None:
-        """Wait until the worker's end is closed; note that it was ready before."""
+        """Wait until the worker closes its end of the socket; record whether it was ready."""
         loop = asyncio.get_running_loop()
         with contextlib.suppress(ConnectionError):
             while await loop.sock_recv(control, 1):

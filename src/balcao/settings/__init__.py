@@ -64,7 +64,7 @@ class Limits(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """One of a few words computed at import, like a `Literal` of them."""
+    """A type like `Literal`, with words that are computed at import."""
 
     words: tuple[str, ...]
 
@@ -541,7 +541,7 @@ class Settings(_SourceSettings):
 
     @property
     def longest_lookup_seconds(self) -> float:
-        """Time of the slowest lookup, for which a stop has to wait."""
+        """The longest time that a lookup may take, for which a graceful stop waits."""
         return max(self.source_deadline_seconds, self.batch_certificate_seconds)
 
     @property

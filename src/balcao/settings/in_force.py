@@ -71,7 +71,7 @@ def _leaves(
 
 
 def contains(tree: Mapping[str, Any], path: Sequence[str]) -> bool:
-    """Return whether a tree of settings contains this one."""
+    """Return whether a tree of settings has a setting with this path."""
     node: Any = tree
     for name in path:
         if not isinstance(node, Mapping) or name not in node:

@@ -134,7 +134,7 @@ class SourceRouter:
         return None if finished is None else (finished, self._clock() - started)
 
     def count_finished(self, subject: Subject, seconds: Sequence[float]) -> None:
-        """Measure finished answers of a subject that were used, at least one."""
+        """Count precomputed answers of a subject that were used, at least one, in the metrics."""
         name, (first, *others) = self._routes[subject].leading[0].name, seconds
         self._observe(SourceCall(name, "found", first, subject, further_seconds=others))
 

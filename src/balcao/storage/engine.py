@@ -58,7 +58,7 @@ class Engine(Protocol):
         ...
 
     def write_in_place(self) -> AbstractContextManager[SqlConnection]:
-        """Give `connection` for the rare writes of operators and of a start.
+        """Give `connection` for rare writes: actions of operators, and at the start.
 
         Broken constraints raise the engine's own error.
         """

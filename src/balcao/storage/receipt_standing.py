@@ -40,13 +40,13 @@ class _Desk(Protocol):
 
 
 async def standing(desk: _Desk, blobs: Blobs) -> Standing:
-    """Return how the desk stands to the store now. Raises `StorageFailed`."""
+    """Return the result of comparing the marks of desk and store. Raises `StorageFailed`."""
     in_store, _ = await blobs.read_mark()
     return compare_marks(in_store, await desk.receipt_marks.all())
 
 
 async def may_delete_now(desk: _Desk, blobs: Blobs) -> bool:
-    """Return whether bytes that the desk does not name may be deleted. Raises `StorageFailed`."""
+    """Return whether bytes without a record in the desk may be deleted. Raises `StorageFailed`."""
     return may_delete(await standing(desk, blobs))
 
 

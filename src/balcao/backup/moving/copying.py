@@ -38,7 +38,7 @@ class TableMove:
 
 @dataclass(frozen=True, slots=True)
 class TableCopier:
-    """One run. `proofs` has earlier runs' results about append-only tables."""
+    """One run of copying. `proofs`: the results of earlier runs about append-only tables."""
 
     source: MoveEndpoint
     target: MoveEndpoint

@@ -141,7 +141,7 @@ def build_chunk(plan: MonthPlan, number: int, dirt_times: float) -> Chunk:
 
 @lru_cache(maxsize=1)
 def _prepared(plan: MonthPlan) -> MonthPlan:
-    """Return the first of equal plans, whose cached tables are reused by all chunks."""
+    """Return the plan, memoized, so that the tables it caches are shared by all chunks."""
     return plan
 
 

@@ -109,7 +109,7 @@ class MonthPlan:
 
     @cached_property
     def _groups(self) -> tuple[I64, I64]:
-        """Return the roots with branches (-1: the giant), and the ends of their branches."""
+        """Return the roots with branches (-1: the giant), and the cumulative counts of branches."""
         dice = mix(np.arange(self.branches, dtype=np.uint64), salt(self.seed, "groups"))
         sizes = _GROUP_SIZES[dice & np.uint64(4095)]
         if self.giant:
@@ -123,7 +123,7 @@ class MonthPlan:
         return np.where(numbers < 0, -1, numbers * spread % self.drawn_roots), ends
 
     def documents_of(self, chunk: int) -> Iterator[str]:
-        """Yield the drawn CNPJs of a chunk: head offices of its roots, and branches of any root."""
+        """Yield a chunk's generated CNPJs: its roots' head offices, and branches of any root."""
         branches = self.branches_of(chunk)
         for root in self.roots(self.numbers_of(chunk)):
             yield cnpj(root, "0001")

@@ -1,4 +1,4 @@
-"""Companies and people with promised outcomes (`docs/sandbox.md`), which override drawn facts.
+"""Companies and people with promised outcomes (`docs/sandbox.md`), which override random facts.
 
 Each document has one entry in `data/promised.toml`, independent of the simulators' protocols.
 Registrations with states and Suframa are in `sandbox/registrations.py`, certificates in

@@ -109,7 +109,7 @@ class FlatCompany(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def flat(found: CompatInput) -> FlatCompany:
-    """Return the answer in the shape of both."""
+    """Return the answer in the shape that both services share."""
     company, month = found.company, found.month
     main, nature = company.atividade_economica_principal, company.natureza_juridica
     phones = ["".join(phone) for phone in phones_of(company)]
@@ -221,7 +221,7 @@ class MinhaReceita(CompatApi):
 
 
 def message_of(refused: RefusedLookup) -> str:
-    """Return the original's message, where it has one."""
+    """Return the original service's message, or ours where it has none."""
     match refused.code:
         case InvalidCnpj.code:
             # A CPF is never repeated, not even to the client that sent it.

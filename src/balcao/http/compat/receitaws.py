@@ -41,7 +41,7 @@ class TextPartner(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TextRegime(msgspec.Struct, frozen=True):
-    """Simples, or its form for the smallest."""
+    """The company's option for Simples or for MEI."""
 
     optante: bool | None
     data_opcao: str | None
@@ -50,7 +50,7 @@ class TextRegime(msgspec.Struct, frozen=True):
 
 
 class TextBilling(msgspec.Struct, frozen=True):
-    """Whether the answer was free, and whether it was cached."""
+    """How the answer is billed: whether it was free, and whether it was cached."""
 
     free: bool
     database: bool

@@ -74,7 +74,7 @@ PLAIN = ErrorShape(_PLAIN, envelope.plain_error_fields)
 
 
 def shape_of(operation: Operation) -> ErrorShape:
-    """Return an operation's own shape; the plain one where it adds no fields."""
+    """Return the shape of an operation's errors: the plain one if it adds no fields."""
     document = str(operation.parameters[0].example)  # also where it is in the query
     if not _further(operation.error_fields, document):
         return ErrorShape(_PLAIN, operation.error_fields, document)
@@ -157,13 +157,13 @@ def _body(problem: Problem, fields_of: ErrorFields, document: str) -> Any:
 
 
 def _further(fields_of: ErrorFields, document: str) -> dict[str, Any]:
-    """Return the fields of errors about a document, without those of the envelope."""
+    """Return an example of the fields that an operation's errors add to the envelope."""
     body = _body(problem_of(RuntimeError()), fields_of, document)
     return {name: value for name, value in body.items() if name not in _ENVELOPE}
 
 
 def _empty(value: object, of_result: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a field that has data in results, and none here."""
+    """Return the schema of a field that is always empty in errors."""
     if value is None:  # never `null` alone: no language has such a type
         return {"type": ["object", "null"]}
     if isinstance(value, list):

@@ -20,7 +20,7 @@ _NEVER = float("inf")
 
 
 class Connection(asyncio.BufferedProtocol):
-    """Reads a head, has it answered, reads the next one. Made by a `Server`.
+    """Reads a request, gets it answered, reads the next one. Created by a `Server`.
 
     While a request is being answered, at most one further read is buffered; then reading is
     paused until the client has the answer.
@@ -55,7 +55,7 @@ class Connection(asyncio.BufferedProtocol):
     )
 
     def __init__(self, server: "Server", address: str, client: tuple[str, int]) -> None:
-        """Take the key that the client is counted under (`address`), and its host and port."""
+        """`address`: the key by which clients are counted; `client`: host and port."""
         self.server = server
         self.app = server.app
         self.send_budget = server.send_budget
@@ -223,7 +223,7 @@ class Connection(asyncio.BufferedProtocol):
         self.resume_reading()
 
     def _start_cycle(self, head: Head, raw: bytes) -> None:
-        """Have the application answer a request."""
+        """Pass a request to the application."""
         self.sent_bytes = 0
         self._head = None
         self._cycle = cycle = RequestCycle(self, head, raw)
@@ -249,7 +249,7 @@ class Connection(asyncio.BufferedProtocol):
         cycle.task = self.server.loop.create_task(cycle.run())
 
     def cycle_done(self, cycle: RequestCycle) -> None:
-        """Go on after an answer that the transport has as a whole."""
+        """Continue after an answer that was handed to the transport completely."""
         if self._cycle is not cycle:  # it was abandoned meanwhile
             return
         self._cycle, self._pace_left = None, 0
@@ -257,7 +257,7 @@ class Connection(asyncio.BufferedProtocol):
         self._next_request(keep_alive=keep_alive, tidy=cycle.complete and not self._buffer)
 
     def _next_request(self, *, keep_alive: bool, tidy: bool) -> None:
-        """Go on with the next request, if there may be one.
+        """Continue with the next request, or close.
 
         `tidy`: the client has sent nothing else.
         """
@@ -301,7 +301,7 @@ class Connection(asyncio.BufferedProtocol):
         self._next_request(keep_alive=keep_alive and not self.ending, tidy=not self._buffer)
 
     def fall_back(self, raw: bytes) -> None:
-        """Have the application answer a request that the fast path accepted and then declined."""
+        """Pass a request to the application that the fast path accepted and then declined."""
         self._in_fast_path = False
         self._start_cycle(read_head(raw), raw)
 
@@ -356,7 +356,7 @@ class Connection(asyncio.BufferedProtocol):
         self.deadline = self.send_budget.now + TICK_SECONDS + self.server.limits.linger_seconds
 
     def _has_unsent(self) -> bool:
-        """Return whether the kernel has not taken everything: by TLS, up to a piece."""
+        """Return whether bytes wait for the kernel; over TLS up to one record is not counted."""
         return self._wire is not None and self._wire.get_write_buffer_size() > 0
 
     # For the request cycle
@@ -421,7 +421,7 @@ class Connection(asyncio.BufferedProtocol):
         return self in self.server.new
 
     def retire(self) -> None:
-        """Take no further request: the service stops."""
+        """Accept no further requests, since the service is stopping."""
         self.ending = True
         if self._cycle is not None or self._in_fast_path or self._lingering:
             return
@@ -443,7 +443,7 @@ class Connection(asyncio.BufferedProtocol):
 def _socket_transport(transport: asyncio.Transport) -> asyncio.WriteTransport:
     """Return the transport that has the socket.
 
-    By TLS, asyncio's transport wraps another one, and does not count what that one has not sent.
+    Over TLS, asyncio's transport wraps another one, and does not count what that has not sent.
     """
     tls = getattr(transport, "_ssl_protocol", None)
     return transport if tls is None else cast(asyncio.WriteTransport, tls._transport)

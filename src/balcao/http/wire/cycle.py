@@ -253,7 +253,7 @@ class RequestCycle:
 def status_line(status: int, version: str) -> bytes:
     """Return the status line, with its end.
 
-    In the version of the request. RFC 9110 (6.2) would have ours, but servers have answered 1.0
-    with 1.0 for long, and clients look at it.
+    In the request's version: RFC 9110 (6.2) requires ours, but servers have long answered 1.0 with
+    1.0, and some clients depend on it.
     """
     return _STARTS.get((status, version)) or f"HTTP/{version} {status} \r\n".encode()

@@ -42,7 +42,7 @@ class Head(msgspec.Struct, gc=False):
 
     @property
     def path(self) -> str:
-        """The path without its escapes; what is no UTF-8 becomes U+FFFD."""
+        """The decoded path; bytes that are not UTF-8 become U+FFFD."""
         text = self.raw_path.decode("ascii")
         return unquote(text) if "%" in text else text
 

@@ -97,7 +97,10 @@ class Download:
         self._report(name, 0)
 
     async def _attempt(self, name: str, partial: Path, total: int) -> str:
-        """Download what comes. Returns in Portuguese why it ended early, or ""."""
+        """Make one attempt to download the rest of a file.
+
+        Returns the reason, in Portuguese, if it ended early, else an empty text.
+        """
         have = size_of(partial)
         if have > total:
             self.discard(name)

@@ -89,7 +89,7 @@ def _some(names: list[str]) -> str:
 
 
 def first_seen(now: MonthListing, before: MonthListing | None) -> MonthListing:
-    """Return the listing as of the instant when it was first seen unchanged."""
+    """Return the listing with the time since which it has not changed."""
     if before is None or (before.month, before.sizes) != (now.month, now.sizes):
         return now
     # A listing from the future comes from a wrong clock and proves nothing.
@@ -97,7 +97,7 @@ def first_seen(now: MonthListing, before: MonthListing | None) -> MonthListing:
 
 
 def extraction_stamp(entry: str) -> str | None:
-    """Return the extraction in an inner name: `60808`, last digit of the year, month and day."""
+    """Return the extraction date in the name of a zipped file: `60808` is 2026-08-08."""
     match = INNER_DATE.search(entry)
     return None if match is None else "".join(match.groups())
 

@@ -124,7 +124,7 @@ class StateFile:
         now_ms: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` counts seconds and never goes back."""
+        """`clock`: a monotonic clock, in seconds."""
         self._store = store
         self._now_ms = now_ms
         self._clock = clock

@@ -41,7 +41,7 @@ class Columns:
         return cls(view, marks, table)
 
     def after_nothing(self) -> Self:
-        """Return the columns with an additional first row of empty fields, which has no key."""
+        """Return the columns with a row of empty fields prepended, to stand for missing rows."""
         nothing = np.arange(-1, self.marks.shape[1] - 1)[np.newaxis]
         return replace(self, marks=np.concatenate((nothing, self.marks)))
 

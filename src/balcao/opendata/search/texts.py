@@ -173,13 +173,13 @@ class _Lines:
         self.put(prefix, (flag + np.uint8(_ZERO))[:, np.newaxis], np.ones(len(flag), np.bool_))
 
     def flag(self, rows: Columns, column: str, yes: int) -> Flags:
-        """Return which rows have this one character."""
+        """Return which rows have exactly the character `yes`."""
         lengths = rows.lengths(column)
         self.odd |= lengths > 1
         return np.asarray((lengths == 1) & (rows.characters(column, 1)[:, 0] == yes))
 
     def code(self, rows: Columns, column: str, width: int) -> tuple[Bytes, Flags]:
-        """Return codes of so many digits, and which rows have one."""
+        """Return codes of `width` digits, and which rows have one."""
         lengths, codes = rows.lengths(column), rows.characters(column, width)
         known = (lengths == width) & are_digits(codes)
         self.odd |= ~known & (lengths > 0)

@@ -141,7 +141,7 @@ def _without_cpfs(plain: Bytes, starts: Positions, ends: Positions, weight: Posi
 
 
 def _anonymous(plain: Bytes) -> Positions:
-    """Return positions of marks that may belong to an S/A, in any spelling."""
+    """Return positions of points and slashes that may be those of `S/A` or `S.A.`."""
     at = np.flatnonzero((plain == _STOP) | (plain == _SLASH))
     near = [plain[at + by] for by in (-2, -1, 1, 2)]
     before = (near[1] == _S) | ((near[1] == _BLANK) & (near[0] == _S))
@@ -150,9 +150,9 @@ def _anonymous(plain: Bytes) -> Positions:
 
 
 def _of_several_spellings(written: Bytes, plain: Bytes) -> Positions:
-    """Blank out each `e` between two words; return positions in names with several spellings.
+    """Blank out each `e` between two words; return positions that give a name several spellings.
 
-    `&` is a blank already, which is right between two words.
+    `&` was mapped to a blank, as is right between two words.
     """
     inside = slice(len(_BEFORE), -len(_AFTER))
     found = np.flatnonzero(_OTHERWISE_SPELLED[written[inside]]) + len(_BEFORE)
@@ -182,7 +182,7 @@ def _of_several_spellings(written: Bytes, plain: Bytes) -> Positions:
 
 
 def _follows_word(plain: Bytes, at: Positions, step: int) -> Flags:
-    """Return for each place whether a word is next to it, behind one blank at most."""
+    """Return for each position whether a word adjoins it on one side, after at most one blank."""
     known, near = _IS_LETTER_OR_DIGIT, plain[at + step]
     return np.asarray(known[near] | ((near == _BLANK) & known[plain[at + 2 * step]]))
 

@@ -23,7 +23,7 @@ def form(slug: str, title: str, answers: str) -> FormWords:
 
 
 def keeping(until: str | None, is_over: bool | None) -> Sequence[Fact]:
-    """Return the fact until when the same lookup costs less; `until` None: it does not."""
+    """Return the fact on how long the cached result is available at a lower price, if it is."""
     kept, online = (credits(PRICES[path]) for path in ("cache", "online"))
     if until is None:
         return (("Guardada", f"Não fica guardada. A próxima consulta custa {online}"),)
@@ -67,7 +67,7 @@ def by_act(later: Extended | None) -> Sequence[Fact]:
 
 
 def figures(text: str | None) -> object:
-    """Return a number, styled as a document number."""
+    """Render a number in the style of document numbers."""
     return REGISTER_FIGURES.format(text) if text else None
 
 

@@ -217,7 +217,7 @@ def _day(at_ms: int) -> bytes:
 def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
     """Return the day of the data as JSON, and the company's JSON without it (contract 9.3).
 
-    For a source that is no copy of the registry it is the day on which it was asked.
+    If the source is not a copy of the registry, that is the day on which it was asked.
     """
     body = outcome.body
     at = body.rfind(b',"data_base":', -_DATED_BYTES_MAX)

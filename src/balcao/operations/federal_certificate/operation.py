@@ -377,7 +377,7 @@ class FederalCertificateLookup(CertificateLookup):
 def _concluded(
     outcome: Delivered, document: Cnpj | Cpf, account_id: int, receipt_numbers: ReceiptNumbers
 ) -> tuple[Conclusion, bytes, bytes]:
-    """Return an account's conclusion without its fields, and the fields around `served_at`."""
+    """Return an account's conclusion without JSON, and the JSON before and after `served_at`."""
     certificate, origin, asked_ms = _decode(outcome.body), outcome.origin, outcome.asked_ms
     certified = Cnpj(certificate.document) if isinstance(document, Cnpj) else None
     receipt = None

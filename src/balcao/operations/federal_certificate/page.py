@@ -117,7 +117,7 @@ def brief(body: Body) -> str:
 
 
 def _certified(body: Body) -> Sequence[Fact]:
-    """Return the fact with the head office, if the certificate of a branch names it."""
+    """Return the fact with the head office's CNPJ, if a branch's certificate is issued to it."""
     certified = body.get("certificate_cnpj")  # older answers have none
     if not certified or certified == body["cnpj"]:
         return ()

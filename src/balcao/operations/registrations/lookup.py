@@ -206,7 +206,7 @@ class RegistrationLookup(Operation):
     def concluded(
         self, question: Question, outcomes: Sequence[Outcome], company: Company | None
     ) -> Conclusion:
-        """Return the conclusion of `conclude`, without its memo."""
+        """Compute the conclusion that `conclude` memoizes."""
         found = RegistrationsFound(question, outcomes, self._decode)
         if found.answered:
             body = self.answer(

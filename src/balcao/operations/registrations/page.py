@@ -170,7 +170,7 @@ def _everywhere(fields: Sequence[tuple[str, str]]) -> RepeatForm:
 
 
 def related(cnpj: str) -> RelatedResult:
-    """Return the registrations as related result of a company's page."""
+    """Return the section about registrations for a company's result page."""
     same = [("cnpj", cnpj), ("onde", "guardado"), ("dias", _DAYS)]
     button = Button("Consultar inscrições estaduais (1 crédito)", 1, hint="Na UF da empresa.")
     return RelatedResult(
@@ -274,7 +274,7 @@ def _numbers(body: Body, *, active: bool) -> str | None:
 
 
 def _of_active(field: str) -> Callable[[Body], str | None]:
-    """Return the reader of a field of the active registrations, each text once."""
+    """Return a function that joins a field's distinct texts in the active registrations."""
 
     def of(body: Body) -> str | None:
         return joined(*_once(each.get(field) for each in _found(body) if each["ativa"]))

@@ -24,7 +24,7 @@ _WITH_RECEIPT = {"ignore_site_receipt": "0"}
 
 @dataclass(frozen=True, slots=True)
 class InfosimplesAdapter:
-    """The services of one token. Every query that reaches the origin may be charged."""
+    """The services used with one token. Every query that reaches the portal may be charged."""
 
     token: str = field(repr=False)
     ufs: frozenset[str] | None = None  # of registrations; None: all

@@ -183,7 +183,7 @@ def _found(source: str, result: Envelope, inquiry: Inquiry) -> Issuance:
 
 
 def _impossible(result: Envelope, inquiry: Inquiry, message: str | None) -> FederalCertificate:
-    """Return the result of a refused issuance, without a reliable reason."""
+    """Return a result without a certificate: issuance was refused, without a reliable reason."""
     return FederalCertificate(
         document=values.document(result, inquiry.document, (), ()),
         message=message,

@@ -179,6 +179,6 @@ def _refused(prose: tuple[str | None, ...]) -> bool:
 
 
 def _uf_of(result: Envelope, given: str | None, inquiry: Inquiry) -> str:
-    """Return the UF of a reply: any that differs from the inquiry's, else the inquiry's."""
+    """Return the UF that the reply is about, preferring one that contradicts the inquiry."""
     named = (words(each) for each in (given, result.parameters.get("uf")))
     return next((each for each in named if each in UFS and each != inquiry.uf), uf_of(inquiry))

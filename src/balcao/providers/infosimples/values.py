@@ -91,7 +91,7 @@ def moment_if_valid(raw: str | None) -> str | None:
 
 
 def document(reply: Envelope, requested: Cnpj | Cpf, cnpjs: Texts, cpfs: Texts) -> str:
-    """Return the document of a reply: any that differs from the inquiry's, else the inquiry's.
+    """Return the document that the reply is about, preferring one that contradicts the inquiry.
 
     Fields of the reply and the repeated parameter are compared.
     """

@@ -239,7 +239,7 @@ def day_of_data(reply: HttpReply) -> str | None:
 
 
 def _text_of(texts: dict[str, str], code: int | None, width: int, given: str | None) -> str | None:
-    """Return our text of a code; without a code, the given text if it is one of ours."""
+    """Return our table's text for a code; without a code, the given text if the table has it."""
     if code is not None:
         return texts.get(f"{code:0{width}d}")
     value = text(given)

@@ -54,7 +54,7 @@ MtWrapper: TypeAlias = Literal["consultaCadastro", "nfeDadosMsg"]
 
 
 class CadastroAddress(msgspec.Struct, frozen=True):
-    """`ender`, unchanged."""
+    """The address element, `ender`, as received."""
 
     street: str | None = msgspec.field(name="xLgr", default=None)
     number: str | None = msgspec.field(name="nro", default=None)
@@ -66,7 +66,7 @@ class CadastroAddress(msgspec.Struct, frozen=True):
 
 
 class CadastroEntry(msgspec.Struct, frozen=True):
-    """`infCad`, one registration, unchanged."""
+    """The element of one registration, `infCad`, as received."""
 
     ie: str | None = msgspec.field(name="IE", default=None)
     cnpj: str | None = msgspec.field(name="CNPJ", default=None)
@@ -80,7 +80,10 @@ class CadastroEntry(msgspec.Struct, frozen=True):
 
 
 class CadastroReply(msgspec.Struct, frozen=True):
-    """`infCons`, the whole answer, unchanged. Empty and missing elements are None."""
+    """The element of the whole answer, `infCons`, as received.
+
+    Empty and missing elements are None.
+    """
 
     code: str | None = msgspec.field(name="cStat", default=None)
     cnpj: str | None = msgspec.field(name="CNPJ", default=None)

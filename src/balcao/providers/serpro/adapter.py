@@ -98,7 +98,7 @@ class _Company(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class SerproAdapter:
-    """The product of one contract."""
+    """The Consulta CNPJ product of one contract."""
 
     product: str = "consulta-cnpj-df"
     full_partners: bool = False

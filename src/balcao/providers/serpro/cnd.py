@@ -87,7 +87,7 @@ class _Result(msgspec.Struct, rename="pascal"):
 
 @dataclass(frozen=True, slots=True)
 class SerproCndAdapter:
-    """The product of one contract."""
+    """The Consulta CND product of one contract."""
 
     product: str = "consulta-cnd"
     accepts_alphanumeric: bool = True

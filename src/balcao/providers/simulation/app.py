@@ -30,8 +30,8 @@ def simulated_providers(
     """Create all simulated providers, by path prefix.
 
     `clock` returns aware times. `delay_seconds` delays every reply, `never_seconds` is how long
-    "never answers" lasts, and `slow_seconds` the delay of "well after 3 s". Their only state is
-    which documents were requested before; each call starts without it.
+    "never answers" lasts, and `slow_seconds` the delay of "well after 3 s" (`Misbehaviour`). Their
+    only state is the set of documents requested so far; each call starts with an empty one.
     """
     faults = FaultInjector(
         delay_seconds=delay_seconds, never_seconds=never_seconds, slow_seconds=slow_seconds

@@ -176,7 +176,10 @@ def suspend_account(
 
 
 def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Signature) -> None:
-    """Issue a key. Raises `FormDone`, `InvalidParameter` for a face key without networks."""
+    """Issue a key.
+
+    Raises `FormDone`, and `InvalidParameter` for a compatible API's key without networks.
+    """
     with signed_transaction(connection, signed):
         _refuse_open_face(new.restrictions)
         number = connection.new_number.format(table="api_key", column="key_id")
@@ -227,7 +230,8 @@ def change_restrictions(
 ) -> bool:
     """Change a key's restrictions. False: no such key. Raises `FormDone`.
 
-    A face key only changes its networks, and needs some: `InvalidParameter` (contract 16.4).
+    A compatible API's key can only change its networks, and needs some: otherwise raises
+    `InvalidParameter` (contract 16.4).
     """
     with signed_transaction(connection, signed):
         row: Any = connection.execute(

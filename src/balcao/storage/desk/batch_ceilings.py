@@ -15,7 +15,7 @@ _OF_BATCH = "owner_kind = 'lote' AND owner = ? AND account_id = ? AND ended_ms I
 
 
 def write_event(connection: SqlConnection, event: AccountEvent) -> None:
-    """Write an event for the account, in the commit of its cause and so in the commits' order."""
+    """Write an event for the account in the commit of its cause, so events are in commit order."""
     connection.execute(_LOCK, (event.account_id,))
     connection.execute(
         "INSERT INTO event (account_id, kind, at_ms, body) VALUES (?, ?, ?, ?)",
@@ -34,8 +34,8 @@ def audit_batch(  # noqa: PLR0917
 ) -> None:
     """Log an action on a batch, within the transaction that does it.
 
-    Without the form's id, which the entry of the ceiling has: the batch's state ensures that the
-    action is done once.
+    The entry has no form id (that of the ceiling has it): the batch's state ensures that the action
+    is done only once.
     """
     signed = msgspec.structs.replace(signed, form_id=None)
     target = f"lote {batch_id}"

@@ -1,4 +1,4 @@
-"""Storage that batches use, on any engine: of an account, of all, and of unread files."""
+"""Storage used by batches, on any engine: per account, in total, and by unread files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class BatchFiles:
         self._engine = engine
 
     def taken(self, account_id: int) -> StorageUse:
-        """Return the space that an account, and all accounts, take. In a thread."""
+        """Return the space used by an account, and by all accounts. In a thread."""
         with self._engine.open_reader() as reading:
             all_bytes, own_bytes = reading.execute(_USE, (account_id,)).fetchall()[0]
             open_batches, unread = reading.execute(_OPEN, (account_id,)).fetchall()[0]

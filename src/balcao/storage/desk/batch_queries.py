@@ -149,7 +149,7 @@ class BatchQueries:
         return rows[0][0] if rows else None
 
     def results(self, batch_id: str, state: RowState | None = None) -> Iterator[StoredRow]:
-        """Yield all rows with their cells and answers, sealed. In a thread."""
+        """Yield all rows with their cells and answers, encrypted. In a thread."""
         after = 0
         with self._open_reader() as reading:
             while True:

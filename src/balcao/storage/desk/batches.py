@@ -111,7 +111,10 @@ class Batches(BatchQueries):
     # Validating.
 
     async def begin(self, batch_id: str) -> bool:
-        """Begin to read a file, without the rows of an earlier attempt. False: it must not be."""
+        """Mark a file as being read, and delete the rows of an earlier attempt.
+
+        False: the batch's state does not allow it.
+        """
 
         def work(connection: SqlConnection) -> bool:
             with connection.transaction():
@@ -130,7 +133,7 @@ class Batches(BatchQueries):
         return begun
 
     async def forget_rows(self, batch_id: str) -> None:
-        """Remove the rows of a file that is about to be refused."""
+        """Delete the rows of a file that is about to be refused."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():

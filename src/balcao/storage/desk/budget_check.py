@@ -68,7 +68,7 @@ def check_budgets(connection: SqlConnection) -> tuple[Sequence[str], Sequence[st
 
 
 def _was_changed(connection: SqlConnection, number: str) -> bool:
-    """Return whether its ceiling was changed, the only way to be above it."""
+    """Return whether the budget's ceiling was changed: otherwise its use cannot exceed it."""
     details: Any = connection.execute(_CHANGES)
     return any(number in detail and "limite em" in detail for (detail,) in details)
 

@@ -221,7 +221,7 @@ class Budgets:
         """End a budget permanently, and return its last state.
 
         Open holds still count against it. Raises `BudgetNotFound`, `FormDone`, and
-        `BudgetBoundToOwner` if a face key would have no daily ceiling (contract 16.4).
+        `BudgetBoundToOwner` if a compatible API's key would have no daily ceiling (contract 16.4).
         """
 
         def work(connection: SqlConnection) -> BudgetNow:

@@ -142,7 +142,7 @@ class DataSubjects:
     async def log_erasure(
         self, person: DataSubject, detail: str, signed: Signature, now_ms: int
     ) -> None:
-        """Log an erasure, under a mark of the person that only this installation can compute."""
+        """Log an erasure. The person's keyed hash can only be computed by this installation."""
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():

@@ -49,7 +49,7 @@ RECORDED_RECEIPTS_MAX = 32_768
 class Desk(DeskQueries):
     """The store of accounts and ledger, as used by one process.
 
-    Its parts: `people` (users, audit log, traces), `seats` (operators' roles in accounts),
+    Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `batches`, `batch_files` (the space that
     batches take), `budgets`, `totals` (charges by day), `exports` (files that take long to write),
     `availability` (success of sources), `receipt_marks` (shared with the store of receipts),

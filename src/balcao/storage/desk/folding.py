@@ -1,4 +1,4 @@
-"""Folding of charges into the daily totals, some time after they are made (ADR 0050).
+""" "Folding": aggregation of charges into daily totals, some time after they are made (ADR 0050).
 
 Each step is one commit under the lock on the account's row, which charges take too: so a later
 charge reads up to where the totals go, and resets them if it is for an earlier day.
@@ -146,10 +146,10 @@ class DailyTotals(TotalsQueries):
 
 
 def before_charged_lookups_go(connection: SqlConnection, account_id: int, before_ms: int) -> None:
-    """Prepare the totals for charged lookups that become entries, which are grouped by instant.
+    """Prepare the totals for the conversion of charged lookups to ledger entries.
 
-    Within the transaction that converts them. If `folded_ms` lies between the number and the
-    instant of one, those days are folded again (ADR 0062).
+    Charged lookups are folded by their number's time, entries by their instant: if `folded_ms` lies
+    between the two, these days are folded again (ADR 0062). Within the converting transaction.
     """
     ((folded_ms, _),) = connection.execute(FOLDED, (account_id,)).fetchall()
     if not 0 < folded_ms < before_ms:

@@ -1,6 +1,6 @@
-"""Seats on any engine: operators' roles in accounts, and the one that a session acts in.
+"""Operators' memberships of accounts (table `seat`), and the one that a session acts by.
 
-Contract 7.6. When a seat is removed, the schema removes it from all sessions at once.
+Contract 7.6. When a membership is removed, the schema removes it from all sessions at once.
 """
 
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ class Memberships:
         return await self._run_in_writer(work)
 
     async def take(self, user_id: int, account_id: int, signed: Signature, now_ms: int) -> None:
-        """Remove a seat, if there is one. Raises `FormDone`."""
+        """Remove a membership, if there is one. Raises `FormDone`."""
 
         def work(connection: SqlConnection) -> None:
             with signed_transaction(connection, signed):
@@ -115,9 +115,9 @@ class Memberships:
         await self._run_in_writer(work)
 
     async def act_in(self, session_id: int, user_id: int, account_id: int | None) -> bool:
-        """Make a session act in the user's seat in an account, or as an operator again (None).
+        """Make a session act by the user's membership of an account; None: as an operator again.
 
-        False: there is no such seat, and nothing changed.
+        False: there is no such membership, and nothing changed.
         """
 
         def work(connection: SqlConnection) -> bool:
@@ -136,7 +136,7 @@ class Memberships:
 
 
 def membership_of(row: Sequence[Any]) -> Membership | None:
-    """Return the seat of a row of `SEAT_COLUMNS`; None if they are NULL."""
+    """Return the membership in a row of `SEAT_COLUMNS`; None if they are NULL."""
     return None if row[0] is None else Membership(*row)
 
 

@@ -18,9 +18,9 @@ class _Entry(Generic[T]):
 
 
 class Cached(Generic[T]):
-    """The result of some work, kept for a time after it ended; concurrent callers wait for it.
+    """A cached result with a time to live; concurrent callers share one computation.
 
-    Each application in the process has its own; only tests have several.
+    Cached per application; only tests have several in one process.
     """
 
     def __init__(self, work: Callable[[Tools], Awaitable[T]], for_ms: int) -> None:

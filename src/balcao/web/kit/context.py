@@ -233,7 +233,7 @@ class PageContext:
         return self.page("problema.html", status, title=title, text=text)
 
     def not_found(self, title: str, text: str) -> "EarlyResponse":
-        """Return the exception to raise when the address names nothing."""
+        """Return the exception to raise when there is nothing at the address."""
         return EarlyResponse(self.problem(404, title, text))
 
     def redirect(self, path: str, **query: str) -> Response:

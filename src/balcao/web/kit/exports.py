@@ -38,7 +38,7 @@ _IN_MEMORY_BYTES_MAX = 1 << 20
 
 
 class Exports:
-    """Files of statements, one per account at a time, in turn with results of batches."""
+    """Writes files of statements, one per account at a time, in slots shared with batch results."""
 
     def __init__(self, slots: FileSlots) -> None:
         self._slots = slots

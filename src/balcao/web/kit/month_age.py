@@ -27,7 +27,7 @@ class MonthAge:
 
     @property
     def is_alarming(self) -> bool:
-        """Whether it is older than any month in use where months are fetched."""
+        """Whether it is older than it can be where new months are fetched regularly."""
         return self.days > ALARM_DAYS
 
     @property

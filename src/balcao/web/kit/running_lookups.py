@@ -44,7 +44,7 @@ class RunningLookups:
 
     @staticmethod
     def leave(lookup: "asyncio.Task[Any]") -> None:
-        """Log a bug in a lookup that no page awaits any more."""
+        """Let a lookup finish without a page that awaits it; a bug in it is logged."""
         lookup.add_done_callback(_log_bug)
 
     def _ended(self, key: _Key, lookup: "asyncio.Task[Any]", *, first: bool) -> None:

@@ -48,7 +48,7 @@ class Throttle:
         return self._succeeded.get((email, address)) is not None
 
     def wait_seconds(self, tries: Sequence[tuple[Limit, str]], now_ms: int) -> int:
-        """Count a try against each limit: 0; else the seconds to wait, and none is counted."""
+        """Count a try, unless a limit refuses it. Return the seconds to wait; 0: it was counted."""
         verdicts = [
             spend(limit, self._empty_at_ms.get((limit.name, name), 0.0), now_ms)
             for limit, name in tries

@@ -98,7 +98,7 @@ def _registrations(document: str, uf: str) -> tuple[RegistrationFiction, ...]:
 
 @cache
 def _holders() -> dict[tuple[str, str], str]:
-    """Return documents by UF and number. Numbers are random: only documented ones are found."""
+    """Return the documented registrations' documents, by UF and number; others are not found."""
     return {
         (each.uf, each.number): document
         for document in REGISTRATION_ROWS

@@ -25,9 +25,10 @@ _AGAIN = b"balcao-again"
 
 
 async def button_number(context: PageContext, asked: Question, context_id: str) -> str:
-    """Return the number of a button with this question, placed next to `context_id` on its page.
+    """Return the number of a button that asks this question.
 
-    When `context_id` changes, the button gets another number. A failed lookup may be tried again.
+    `context_id`: identifies the result beside the button; another one gives another number. A
+    failed lookup gives a new number, so that it may be tried again.
     """
     parts = context.tools.parts
     fingerprint = parts.operations[asked.subject].fingerprint(asked)

@@ -216,9 +216,7 @@ class RequestFacts:
         return "source" if self.held else "own copy"
 
     def _was_kept_about_a_person(self) -> bool:
-        """Return whether a kept answer about a person was used, which needs a hold first (ADR
-        0080).
-        """
+        """Return whether a cached answer about a person was used, charged by a hold (ADR 0080)."""
         trace = self.trace
         if trace is None or trace.of_company or self._came_meanwhile():
             return False
@@ -362,7 +360,7 @@ def _no_source(facts: RequestFacts, trace: Trace) -> str:
 
 
 def _repeated(facts: RequestFacts, trace: Trace) -> str:
-    """Return whether a repetition would be free; never the idempotency key."""
+    """Explain whether repeating the request would be free, without showing the idempotency key."""
     if trace.key_digest is None:
         return "não: sem Idempotency-Key, repetir gera outra consulta"
     if facts.way == "refused":

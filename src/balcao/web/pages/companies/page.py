@@ -330,7 +330,7 @@ def _other_ufs(
 
 
 def _of_the_api(context: PageContext, cnpj: Cnpj, home: str | None) -> dict[str, object]:
-    """Return the same lookups as requests of the API."""
+    """Return the page's lookups as example requests of the API."""
     operations, base = context.tools.parts.operations, context.settings.address
     addresses = [
         (form.title, address_of(operations[form.subject], cnpj.text, home, base))

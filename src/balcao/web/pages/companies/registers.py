@@ -201,7 +201,7 @@ async def _register(
 def _later(
     context: PageContext, form: LookupForm, result: Trace | None, body: Body | None
 ) -> Extended | None:
-    """Return a certificate's extension by an act; an old request needs its answer for that."""
+    """Return a certificate's extension by an act, from its request or else from its answer."""
     if result is None or not form.certificate:
         return None
     acts = context.desk.extensions.all()

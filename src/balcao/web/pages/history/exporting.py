@@ -29,7 +29,7 @@ class _Abandoned(Exception):
 
 
 class _RowCounter:
-    """Counts rows on their way to the file, and stops them early when it is over."""
+    """Counts the rows written to a file, and aborts the writing once `is_over` is set."""
 
     def __init__(self) -> None:
         self.rows = 0

@@ -97,7 +97,7 @@ async def _ufs(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
 
 
 def _in_one_step(context: PageContext, account_id: int, booked: Consultation) -> bool:
-    """Return whether the charge was one step, without a hold first."""
+    """Return whether the request was charged directly, without a hold first."""
     at_ms = booked.settled_ms
     if booked.state != "charged" or at_ms is None:
         return False

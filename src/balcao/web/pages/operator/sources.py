@@ -176,7 +176,7 @@ def _rows(
     *,
     whole: bool,
 ) -> list[SourceRow]:
-    """Return the rows of a configured source: its line, or a sum and the lines that matter."""
+    """Return the rows of a configured source: its only line, or a sum and the notable lines."""
     own = [line for line in lines if line.source == name]
     if not own:
         return [SourceRow(order, _name(name), remark, "", WORDS["quiet"], 0)]

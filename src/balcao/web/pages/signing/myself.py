@@ -119,7 +119,7 @@ def _enrolment(context: PageContext, secret: bytes, alert: str | None = None) ->
 
 
 def _new_secret_of(user: User) -> bytes:
-    """Return the seal's purpose: a secret made for one user opens for no other."""
+    """Return the encryption purpose of a new secret: only the same user can decrypt it."""
     return b"totp secret to be confirmed by %d" % user.user_id
 
 

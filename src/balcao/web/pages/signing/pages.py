@@ -50,7 +50,7 @@ _BROWSER_SECONDS = 180 * 24 * 3600
 
 
 class _PendingSignIn(msgspec.Struct, frozen=True):
-    """A sign-in that still lacks its code. Kept sealed in the form."""
+    """A sign-in that awaits its second factor, stored encrypted in the form."""
 
     user_id: int
     email: str
@@ -60,7 +60,7 @@ class _PendingSignIn(msgspec.Struct, frozen=True):
 
 
 class _KnownBrowser(msgspec.Struct, frozen=True):
-    """A browser in which a person has signed in. Kept sealed in a cookie."""
+    """A browser in which a person has signed in, stored encrypted in a cookie."""
 
     email: str  # a digest
     number: str

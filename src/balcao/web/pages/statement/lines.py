@@ -121,7 +121,7 @@ def label_of(asked: StatementQuery, dimension: Dimension, total: Total) -> str:
 
 
 def _narrowed(asked: StatementQuery, dimension: Dimension, total: Total) -> dict[str, str]:
-    """Return the fields that narrow the list of requests to this total."""
+    """Return the filters of the request list that select the requests of this total."""
     fields = {"de": total.day, "ate": total.day} if total.day else {}
     match dimension:
         case "operation":

@@ -66,7 +66,7 @@ class StatementQuery:
         return filters.address(f"{self.base}{below}", self.fields | days | other)
 
     def list_of(self, **more: str) -> str | None:
-        """Return the address of the requests that add up to this, narrowed by more fields.
+        """Return the address of the list of requests behind this statement, with further filters.
 
         None: the list would be incomplete, since details that it needs are gone (contract 15.3).
         """
@@ -127,7 +127,7 @@ def title_of(period: Period, today: datetime.date) -> str:
 
 
 def before_in_words(period: Period) -> str:
-    """Return the words for the period compared with, following "sobre"."""
+    """Describe the period for comparison, as it follows "sobre" in a sentence."""
     before = period.before
     if period.month is None:
         count = len(before.days)

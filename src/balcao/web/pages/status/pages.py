@@ -141,9 +141,9 @@ async def _board(tools: Tools) -> Board:
 
 
 def _with_recent(history: StatusHistory | None, here: Standings) -> Standings:
-    """Complete this process's standings by those of the last hour, for places it did not ask.
+    """Add the last hour's stored statuses for places that this process did not ask.
 
-    These come from other processes, and from the time before this one started.
+    They come from other processes, or from before this one started.
     """
     kept = {} if history is None else history.recent
     return {**kept, **{place: found for place, found in here.items() if found != "quiet"}}
