@@ -422,7 +422,7 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     step = system_now_ms() // 30_000
     wrong = "000000" if second_factor.code_of(secret, step) != "000000" else "111111"
     again = browser.post("/app/eu/segundo-fator/ligar", {"segredo": sealed, "codigo": wrong})
-    assert "não confere" in again.words
+    assert "Código incorreto" in again.words
     right = {"segredo": sealed, "codigo": second_factor.code_of(secret, step)}
     assert browser.post("/app/eu/segundo-fator/ligar", right).status == 303
     assert "Ativado" in browser.get("/app/eu").words
