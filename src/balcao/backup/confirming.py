@@ -37,7 +37,7 @@ class Unconfirmed:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether another service uses the store now: then it is not this desk's."""
+        """Whether another service uses the store, which then must not be assigned to this desk."""
         return self.mark_age_seconds is not None and self.mark_age_seconds < IN_USE_SECONDS
 
 

@@ -26,7 +26,7 @@ POLL_SECONDS_MAX = 3600
 
 @dataclass(slots=True)
 class BackupSchedule:
-    """One backup every so many hours. `on_newest` receives the instant of the newest one, in ms."""
+    """Backups at a fixed interval. `on_newest` receives the instant of the newest one, in ms."""
 
     settings: Settings
     now_ms: Callable[[], int]

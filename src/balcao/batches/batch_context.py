@@ -96,7 +96,7 @@ class BatchContext:
         return self.parts.now_ms()
 
     def seal(self, batch_id: str) -> BatchSeal:
-        """Return the seal of a batch."""
+        """Return the encryption of a batch's data."""
         return seal_of(self.pepper, batch_id)
 
     def remove_leftovers(self) -> None:

@@ -211,7 +211,7 @@ class ColumnMap:
     def ignored_tags(self, row: ValidRow, cells: Cells) -> Sequence[str]:
         """Return the tags (`ref`, `cliente`) with an invalid value in a guessed column of this row.
 
-        The row runs without them, which the person who pays should see.
+        The row is looked up without them; the description of the column gives their number.
         """
         tags = (("ref", row.ref), ("cliente", row.client))
         return [

@@ -75,7 +75,7 @@ _PARTS_OF_DOCUMENTS = {"basico", "raiz", "base", "dv", "digito", "ordem", "socio
 def plain(header: str) -> str:
     """Return a name in lower case, without accents, words joined by `_`: `razao_social`.
 
-    Not cached: a first row that is no header may contain personal data.
+    Not cached: a first row that is not a header may contain personal data.
     """
     return _SEPARATORS.sub("_", unaccented(header)).strip("_")
 

@@ -77,7 +77,7 @@ class BatchSeal:
 
 @lru_cache(maxsize=64)
 def seal_of(pepper: bytes, batch_id: str) -> BatchSeal:
-    """Return the seal of a batch."""
+    """Return the encryption of a batch's data, by a key derived from the secret."""
     return BatchSeal(pepper, batch_id)
 
 

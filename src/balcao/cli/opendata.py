@@ -414,7 +414,7 @@ def _searchable(mode: Mode) -> bool:
 
 
 def _state_of(month: "Month", used: "Edition | None") -> str:
-    """Return the state of a month; `used` is the edition in use."""
+    """Describe a month's state. `used`: the edition in use."""
     if month.current:
         return "em uso"
     if used is not None and month.edition > used:

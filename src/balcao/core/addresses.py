@@ -66,7 +66,7 @@ def rate_limit_address(host: str) -> str:
     """Return the text under which limits count an address.
 
     A /64 of IPv6 counts as one client, since it has one owner. A port, which some proxies add, is
-    ignored; a text that is no address is returned as it is.
+    ignored; a text that is not an address is returned unchanged.
     """
     if host.startswith("["):
         host = host[1:].partition("]")[0]

@@ -289,7 +289,7 @@ class StatusPeriod:
 
 
 def spans(span: Span, now_ms: int, count: int) -> Sequence[tuple[int, int]]:
-    """Return begin and end of the last `count` hours or civil days, this one included."""
+    """Return start and end of the last `count` hours or civil days, the current one included."""
     ends = [begins_ms(span, now_ms)]
     while len(ends) < count:
         ends.append(begins_ms(span, ends[-1] - 1))

@@ -140,7 +140,7 @@ def next_period_ms(period: str) -> int | None:
 
 
 def excess(budget: Budget, use: BudgetUse, period: str, credits: int) -> OverBudget | None:
-    """Return None if the budget covers one more operation of so many credits, else the refusal.
+    """Return None if the budget covers one more operation at this price, else the refusal.
 
     Neither `spent + held` nor the number of operations exceeds its ceiling (contract 12.3).
     """

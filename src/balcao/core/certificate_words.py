@@ -80,7 +80,7 @@ class Reason(Enum):
 
     @property
     def is_of_the_portal(self) -> bool:
-        """Whether the reason is about the portal: the answer is no result."""
+        """Whether the reason is about the portal, so that the answer is not a result."""
         return self in (Reason.UNDER_WAY, Reason.LATER, Reason.TROUBLE)
 
 

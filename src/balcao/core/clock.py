@@ -93,10 +93,10 @@ class ClockState(msgspec.Struct, frozen=True):
 
 
 def initial_estimate(offset_ms: int, steady_ms: int, ledger_ms: int | None) -> ClockEstimate:
-    """Return the estimate at a start. `ledger_ms`: the offset of the ledger's latest instant.
+    """Return the initial estimate. `ledger_ms`: the offset of the ledger's latest instant.
 
-    The clock is taken as it is, but in doubt if the ledger contradicts it or if it is implausibly
-    far ahead of the ledger.
+    The wall clock is accepted, but is in doubt if it is before the ledger's latest instant or
+    implausibly far after it.
     """
     expected = ledger_ms is None or -SMALL_MS <= offset_ms - ledger_ms <= OFF_MS
     return ClockEstimate(offset_ms, steady_ms, None if expected else ledger_ms)

@@ -246,7 +246,7 @@ def _seniority(partner: Partner) -> tuple[str, str, str]:
 
 
 def has_masked_partner(company: Company) -> bool:
-    """Return whether a partner's CPF is masked: such data is no answer with the opt-in."""
+    """Return whether a partner's CPF is masked, which is not acceptable with the opt-in."""
     return any(
         document is not None and _MASKED_CPF.fullmatch(document) is not None
         for partner in company.socios

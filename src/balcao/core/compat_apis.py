@@ -16,12 +16,12 @@ _PREFIX = "compat/"
 
 
 def compat_operation(name: str) -> str:
-    """Return the name of a compatible API among the operations of its keys."""
+    """Return the operation name to which keys of this compatible API are restricted."""
     return _PREFIX + name
 
 
 def compat_api_among(operations: Sequence[str] | None) -> str | None:
-    """Return the compatible API of a key with these operations; None for an ordinary key."""
+    """Return the compatible API that a key's operations restrict it to; None: an ordinary key."""
     if operations is None or len(operations) != 1 or not operations[0].startswith(_PREFIX):
         return None
     return operations[0].removeprefix(_PREFIX)

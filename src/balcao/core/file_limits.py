@@ -168,5 +168,5 @@ def reading_time(used: float, since_seconds: float, more_seconds: float) -> floa
 
 
 def decayed(used: float, since_seconds: float) -> float:
-    """Return a reading time, decayed over so many seconds."""
+    """Return a reading time after exponential decay over some seconds."""
     return used * math.exp2(-max(0.0, since_seconds) / _HALF_LIFE_SECONDS)

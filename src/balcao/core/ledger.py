@@ -224,7 +224,7 @@ class Touch(msgspec.Struct, frozen=True, gc=False):
 class KeepReceipt(msgspec.Struct, frozen=True, gc=False):
     """Record a receipt whose bytes are already stored. Never refused; idempotent.
 
-    It is part of every delivery: the same receipt has the same number each time.
+    Committed with every answer that has the receipt: its number is always the same.
     """
 
     receipt_id: str

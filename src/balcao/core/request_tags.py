@@ -17,7 +17,7 @@ TagProblem: TypeAlias = Literal["form", "cpf"]
 
 
 def tag_problem(text: str) -> TagProblem | None:
-    """Return why a text is no valid tag: wrong characters, or a valid CPF. None: it is valid."""
+    """Return why a text is not a valid tag: wrong characters, or a CPF. None: it is valid."""
     if TAG_PATTERN.fullmatch(text) is None:
         return "form"
     return "cpf" if contains_cpf(text) else None

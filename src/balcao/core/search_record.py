@@ -165,7 +165,7 @@ _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
 
 
 def domain_of(email: str) -> str:
-    """Return the part after the @ in lower case; empty if it is no domain or contains a CPF."""
+    """Return the part after the @ in lower case; empty if it is not a domain or contains a CPF."""
     domain = email.rpartition("@")[2].strip().lower()
     if not _DOMAIN.fullmatch(domain) or mask_cpf_in_free_text(domain) != domain:
         return ""

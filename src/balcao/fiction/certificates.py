@@ -1,6 +1,6 @@
-"""Tax clearance certificates, drawn from the document and from today's date in Brasília.
+"""Tax clearance certificates, derived from the document and today's date in Brasília.
 
-A certificate is in force for 180 days. The begin of these periods is drawn from the document; the
+A certificate is in force for 180 days. The start of these periods is derived from the document; the
 next certificate is issued the day after one ends, so that exactly one is in force on each day, and
 a lookup on the next day returns the same one. Debts and impossibilities are permanent.
 """

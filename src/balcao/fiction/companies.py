@@ -1,4 +1,4 @@
-"""The fictitious company of any root, drawn from the root itself.
+"""The fictitious company of any root, derived from the root itself.
 
 The shares are those of the real registry (`rfb-open-data.md`, section 11), and related facts are
 consistent: a law office is a law firm by name, nature and activity, partners join after the

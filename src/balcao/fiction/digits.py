@@ -10,7 +10,7 @@ def cnpj(root: str, order: str) -> str:
 
 
 def impossible_cpf(nine_digits: int) -> str:
-    """Return a CPF with a wrong first check digit, so that it is no real one.
+    """Return a CPF with a wrong first check digit, which no real one has.
 
     `nine_digits` is 0 to 999 999 999.
     """

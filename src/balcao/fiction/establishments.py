@@ -1,4 +1,4 @@
-"""The establishment of any CNPJ, drawn from the CNPJ and, for shared facts, from its root."""
+"""The establishment of any CNPJ, derived from the CNPJ and, for shared facts, its root."""
 
 from balcao.fiction import decks
 from balcao.fiction.calendar import DAYS, LAST

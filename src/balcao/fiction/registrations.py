@@ -1,4 +1,4 @@
-"""State registrations of companies and of rural producers, drawn from the document.
+"""State registrations of companies and of rural producers, derived from the document.
 
 Companies that sell or make goods are registered with their own state and sometimes with others;
 most service companies are not. A company that is not active has no active registration. Dates are

@@ -101,7 +101,7 @@ class ReceiptRoutes:
         problems=(ReceiptNotFound, StorageFailed),
     )
     async def public(self, request: Request) -> Answer:
-        """Return a state receipt; its number suffices."""
+        """Return a state receipt, to anyone who has its number."""
         return 200, *await self.fetch(request.rest, {None})
 
     async def fetch(

@@ -39,7 +39,7 @@ _UNREADABLE = (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, str
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One zip of the month, as its directory describes it. Small, and sent between processes."""
+    """One ZIP file of the month, as its directory describes it. Sent between processes."""
 
     path: Path
     table: str

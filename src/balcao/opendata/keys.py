@@ -109,5 +109,5 @@ def key_text(number: int) -> str:
 
 @cache
 def _triples() -> Sequence[str]:
-    """Return all combinations of three characters: a table instead of a division for each."""
+    """Return a table of all three-character texts, to avoid one division per character."""
     return ["".join(triple) for triple in product(_ALPHABET.decode(), repeat=3)]

@@ -96,7 +96,8 @@ class ImportContext:
 def find_bounds(context: ImportContext) -> Numbers:
     """Return the first root of each of the month's ranges, without that of the first range.
 
-    They are saved with the rows distributed by them, so that a zip read later is distributed alike.
+    They are saved with the rows distributed by them, so that zips read later are distributed
+    in the same way.
     """
     plan, kept = context.plan, context.work.bounds
     if (bounds := load_bounds(kept)) is None:

@@ -1,8 +1,8 @@
 """A pool of processes that work off a list of tasks. A worker ends with its parent.
 
-Not `concurrent.futures`: its workers outlive a parent that is killed, and would go on writing into
-the folder of the next attempt. Here each worker waits on a pipe whose other end only the parent
-holds, so it ends when the parent does; and the death of a worker is noticed.
+Not `concurrent.futures`: its workers outlive a parent that is killed, and would continue to write
+into the folder of the next attempt. Here each worker waits on a pipe whose other end only the
+parent holds, so it ends when the parent does; and the death of a worker is noticed.
 """
 
 import multiprocessing

@@ -97,7 +97,10 @@ def build_batches(  # noqa: PLR0917  # all open parts
     new_id: Callable[[], str],
     arrivals: Callable[[], int] = lambda: 0,
 ) -> BatchParts:
-    """Build the batch parts from open parts. `arrivals` returns the single lookups answered."""
+    """Build the batch parts from the opened parts of the service.
+
+    `arrivals` returns the number of single lookups answered so far.
+    """
     context = BatchContext(parts, pepper, home.batches, new_id, RowPacer(arrivals))
     file_admission = FileAdmission(
         parts.desk,

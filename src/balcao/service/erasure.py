@@ -37,7 +37,7 @@ class Findings:
 
     @property
     def rows(self) -> Sequence[HeldRow]:
-        """Rows of batches about the person, and others that name them."""
+        """The number of batch rows about the person, or that name them."""
         about = set(self.held.rows)
         others = (one for one in erased_rows(self.named) if one not in about)
         return [*self.held.rows, *others]

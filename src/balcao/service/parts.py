@@ -51,7 +51,7 @@ def build_parts(  # noqa: PLR0917  # all open parts
     *,
     safe_past_ms: Callable[[], int] | None = None,
 ) -> Parts:
-    """Return the parts of lookups, made of open ones."""
+    """Build the parts of lookups from the opened desk, caches and sources."""
     return Parts(
         desk,
         {

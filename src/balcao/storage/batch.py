@@ -456,7 +456,7 @@ AUDIT_COLUMNS = (
 
 
 def unfolded(batch: Batch) -> list[tuple[int, str, int]]:
-    """Return accounts whose totals are reset: the account, the first day, and its first instant."""
+    """Return accounts whose totals are reset: the account, the first day, and the day's start."""
     days = [(account_id, civil_day(at_ms)) for account_id, at_ms in sorted(batch.late.items())]
     return [(account_id, day.isoformat(), day_starts_ms(day)) for account_id, day in days]
 

@@ -141,7 +141,7 @@ class Engine(Protocol):
         ...
 
     async def database_clock(self, steady_ms: Callable[[], int]) -> ClockReading | None:
-        """Read the database's own clock beside the steady one. None: it has no clock of its own.
+        """Read the database's clock together with the steady one. None: it has no clock.
 
         Raises `StorageFailed`.
         """

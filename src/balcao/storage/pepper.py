@@ -33,5 +33,5 @@ def may_be_pepper(connection: Any, pepper: bytes) -> bool:
 
 
 def mark_of(pepper: bytes) -> bytes:
-    """Return the mark to store. It reveals nothing of the pepper."""
+    """Return the mark to store. It reveals nothing about the pepper."""
     return hashlib.blake2b(_MARKED_TEXT, key=pepper, digest_size=32).digest()

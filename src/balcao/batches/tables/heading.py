@@ -123,7 +123,7 @@ def _readable(cell: str) -> bool:
 
 
 def _has_number(cells: Cells, least: int = _DIGITS_OF_DATA) -> bool:
-    """Return whether at least half of a cell's characters, and at least so many, are digits."""
+    """Return whether a cell has at least `least` digits that make up at least half of it."""
     for cell in cells:
         bare = _SIGNS.sub("", cell)
         digits = sum(map(str.isdigit, bare))

@@ -54,7 +54,7 @@ class CeilingReached(CallerError):
     """A budget does not cover the request (contract 12.3).
 
     Amounts are credits, or operations if the budget counts these; then `held` is 0. `back`: the
-    begin of its next period, ISO 8601.
+    start of its next period, ISO 8601.
     """
 
     status = 402

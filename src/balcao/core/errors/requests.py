@@ -4,7 +4,7 @@ from balcao.core.errors.base import CallerError, InvalidInput, NotFound
 
 
 class InvalidRequest(CallerError):
-    """The bytes received are no valid HTTP/1.1 request, or are ambiguous.
+    """The bytes received are not a valid HTTP/1.1 request, or are ambiguous.
 
     `status`: 400; 408, it did not arrive in time; 501, unknown transfer coding; 505, another
     version.
@@ -91,7 +91,7 @@ class UnsupportedMediaType(CallerError):
 
 
 class InvalidBody(InvalidInput):
-    """The body is no valid JSON object."""
+    """The body is not a valid JSON object."""
 
     code = "CORPO_INVALIDO"
     message = "O corpo da requisição não é um objeto JSON que se possa ler."

@@ -1,6 +1,6 @@
 """Promised tax clearance certificates (`docs/sandbox.md`), and classes of companies.
 
-Codes and other fields are drawn from the document as usual (`certificates.py`).
+Codes and other fields are derived from the document as usual (`certificates.py`).
 """
 
 from collections.abc import Mapping

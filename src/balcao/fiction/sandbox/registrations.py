@@ -1,6 +1,6 @@
 """Promised registrations with states and with Suframa (`docs/sandbox.md`).
 
-A row has the promised fields; number, address and other fields are drawn from the document as
+A row has the promised fields; number, address and other fields are derived from the document as
 usual (`registrations.py`). For some documents, all registered in SP, state treasuries answer in
 unusual forms ("State treasuries", same page); other providers answer about them as usual.
 """

@@ -1,4 +1,4 @@
-"""ReceitaWS: `GET /v1/cnpj/{cnpj}`, and `/days/{n}` behind it. Nearly all of it is text."""
+"""ReceitaWS: `GET /v1/cnpj/{cnpj}`, optionally with `/days/{n}`. Nearly all values are text."""
 
 from collections.abc import Sequence
 from decimal import Decimal

@@ -320,7 +320,7 @@ class Connection(asyncio.BufferedProtocol):
     def _abandon_body(self, cycle: RequestCycle, error: BalcaoError) -> None:
         """Give up on the rest of a request's body.
 
-        The application gets a disconnect when it waits for it, and otherwise goes on.
+        The application receives a disconnect if it waits for the body; otherwise it continues.
         """
         began, cycle.ended = cycle.began, True
         cycle.wake()

@@ -62,8 +62,8 @@ class _Fields:
 class Chunks:
     """Parser of a request body in chunks.
 
-    llhttp goes on parsing behind the body's end as if another request followed. What it reports
-    then is ignored, and the connection ends with the answer.
+    llhttp continues to parse after the body's end as if another request followed. What it reports
+    then is ignored, and the connection is closed after the answer.
     """
 
     def __init__(self, head: bytes, take: Callable[[bytes], object]) -> None:

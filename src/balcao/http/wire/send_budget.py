@@ -20,7 +20,7 @@ _FAIR_BYTES_PER_SECOND = 65_536.0
 
 
 class Holder(Protocol):
-    """The part of a connection that the budget uses."""
+    """A connection, as seen by the budget."""
 
     address: str  # the key under which the client is counted
     gone: bool
@@ -79,7 +79,7 @@ class SendBudget:
             self._large[holder] = self.now
 
     def release(self, holder: Holder) -> None:
-        """Free what an answer holds, at its end or that of its connection."""
+        """Release an answer's bytes and slot, at its end or that of its connection."""
         if not (self.stalled or self._large or self.queue):  # nearly always
             return
         self.resume(holder)

@@ -58,7 +58,7 @@ class ShareClient:
     """
 
     def __init__(self, client: httpx2.AsyncClient, sleep: Sleep) -> None:
-        """`sleep` waits for so many seconds."""
+        """`sleep` waits for a number of seconds."""
         self._client = client
         self._sleep = sleep
         self._stalls = 0

@@ -265,7 +265,7 @@ def _remembered(
 
 
 def all_empty(outcomes: Sequence[Outcome]) -> bool:
-    """Return whether all answers are without registrations."""
+    """Return whether no answer has any registration."""
     return not any(
         isinstance(outcome, Delivered) and _glance(outcome.body).inscricoes for outcome in outcomes
     )

@@ -118,7 +118,7 @@ def _iso(found: re.Match[str]) -> str | None:
 
 
 def _after(issued_on: str | None, count: int, unit: str) -> str | None:
-    """Return the day that is so many days, months or years after another."""
+    """Return the day that is a number of days, months or years after another."""
     if issued_on is None:
         return None
     begins = datetime.date.fromisoformat(issued_on)

@@ -31,7 +31,7 @@ _AGAIN_MS, _AGAIN_MS_MAX = 10_000, 3_600_000
 
 
 def retry_delay_ms(attempts: int) -> int:
-    """Return the delay after so many failed attempts: quadrupled each time, at most an hour."""
+    """Return the delay after this number of failures: quadrupled each time, at most an hour."""
     return min(_AGAIN_MS << 2 * (attempts - 1), _AGAIN_MS_MAX)
 
 
@@ -155,7 +155,7 @@ class JobWorker:
     async def _claim_and_start(
         self, kind: JobKind, most: int, running: "set[asyncio.Task[float | None]]"
     ) -> None:
-        """Claim and start at most so many jobs. Each task is added to `running` immediately."""
+        """Claim and start at most `most` jobs. Each task is added to `running` immediately."""
         if most <= 0:
             return
         if kind.order is not None:

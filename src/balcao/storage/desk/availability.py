@@ -106,7 +106,7 @@ class Availability:
             await self._run_in_writer(work)
 
     async def follow(self, mode: Mode, now_ms: int) -> bool:
-        """Make episodes of completed minutes. True: there are more, to be done at once."""
+        """Update episodes by the minutes that are over. True: call again, there are more."""
         until_ms = begins_ms("minute", now_ms - SETTLED_MS)
 
         def work(connection: SqlConnection) -> bool:

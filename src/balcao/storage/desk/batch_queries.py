@@ -189,7 +189,7 @@ class BatchQueries:
         return int(valid), int(least), int(greatest), int(at_hand)
 
     async def past(self, account_id: int, operation: str) -> RowTally:
-        """Return the number and the cost of the account's rows that were looked up."""
+        """Return number and cost of all rows that the account has looked up with this operation."""
 
         def work(connection: SqlConnection) -> Any:
             return connection.execute(

@@ -438,7 +438,10 @@ class Batches(BatchQueries):
         forget_pieces: bool = False,
         event: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
-        """Change the state and its related rows in one commit. False: it has another state."""
+        """Change a batch's state, with all that belongs to it, in one commit.
+
+        False: the batch was in none of `states`.
+        """
         assert all(_may_become(before, state) or before == state for before in states)
         names = "".join(f", {name} = ?" for name in fields)
         marks = ", ".join("?" * len(states))

@@ -163,7 +163,7 @@ class Desk(DeskQueries):
         on_done(outcome)
 
     def _without_recorded(self, changes: Sequence[Change]) -> tuple[set[str], Sequence[Change]]:
-        """Return the new receipts, and the list without receipts known to be recorded."""
+        """Return the ids of new receipts, and the changes without those known to be recorded."""
         new_receipts: set[str] = set()
         others: list[Change] = []
         for change in changes:
@@ -299,13 +299,13 @@ class Desk(DeskQueries):
         return len(gone)
 
     async def is_unnamed(self, digest: str) -> bool:
-        """Return whether no receipt names this digest."""
+        """Return whether no receipt refers to the bytes with this digest."""
         return bool(
             await self.engine.run_in_writer(lambda connection: self._unnamed(connection, [digest]))
         )
 
     def unnamed(self, digests: Collection[str]) -> Sequence[str]:
-        """Return the digests that no receipt names."""
+        """Return the digests to which no receipt refers."""
         return self._unnamed(self.engine.connection, digests)
 
     def _unnamed(self, connection: SqlConnection, digests: Collection[str]) -> Sequence[str]:

@@ -53,7 +53,7 @@ class Memberships:
     ) -> Membership:
         """Give a user a membership, or change the role of the existing one.
 
-        Raises `FormDone`, and `LookupError` if the user is no operator or the account is unknown.
+        Raises `FormDone`, and `LookupError` for an unknown account or a user who is no operator.
         """
 
         def work(connection: SqlConnection) -> Membership:

@@ -389,7 +389,7 @@ def is_outdated(connection: TimedConnection) -> bool:
 
 
 def address_of(connection: psycopg.Connection[Any], address: str) -> str:
-    """Return an address that only leads to the server of a connection.
+    """Return the address of the one server that a connection leads to.
 
     Other programs would use the first host that answers, such as a standby or an old primary.
     """

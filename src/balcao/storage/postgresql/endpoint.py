@@ -71,7 +71,7 @@ class PostgresEndpoint(PostgresTables):
             self.claim()
 
     def _is_alone(self) -> bool:
-        """Take the lock of the database's only move, and return whether that succeeded."""
+        """Try to take the lock that allows one move of this database at a time."""
         return self.query("SELECT pg_try_advisory_lock(?)", (_MOVE_LOCK,)) == [(True,)]
 
     @property

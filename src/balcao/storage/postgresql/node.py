@@ -94,7 +94,7 @@ def read_clock(connection: psycopg.Connection[Any]) -> int:
 def read_clock_beside(
     connection: psycopg.Connection[Any], steady_ms: Callable[[], int]
 ) -> ClockReading:
-    """Return a reading of the database's clock beside our steady one."""
+    """Return a reading of the database's clock, relative to our steady one."""
     readings = [take_reading(steady_ms, lambda: read_clock(connection)) for _ in range(_READINGS)]
     return min(readings, key=lambda heard: heard.error_ms)
 

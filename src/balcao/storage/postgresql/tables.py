@@ -82,7 +82,7 @@ class PostgresTables:
 
     @contextmanager
     def _incoming(self, table: MovedTable, lines: Iterable[bytes]) -> Iterator[str]:
-        """Load lines into a temporary table `incoming`; gives the condition that joins both."""
+        """Load lines into a temporary table `incoming`; gives the condition to join it by key."""
         matches = " AND ".join(f"t.{column.name} = i.{column.name}" for column in table.key)
         if table.mode is not None:
             matches += f" AND t.mode = '{table.mode}'"

@@ -18,7 +18,7 @@ _TIMES = ("at_ms / {} FROM ledger_entry", "opened_ms / {} FROM charged_lookup",
 
 
 def never() -> bool:
-    """Return False."""
+    """Return False: a `Stopped` for a process without a server."""
     return False
 
 

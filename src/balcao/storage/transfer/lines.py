@@ -83,7 +83,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 
 
 def key_reader(table: MovedTable) -> Callable[[bytes], Key]:
-    """Return a function that extracts a line's key, which compares as on both engines."""
+    """Return a function that extracts a line's key; keys sort as in both engines."""
     kinds = [_KEYS[column.kind] for column in table.key]
     count = len(kinds)
 

@@ -337,7 +337,7 @@ async def _form(request: Request, page: Page) -> tuple[Mapping[str, str], Upload
 
 
 def _refusal_key(visitor: Visitor) -> int | str:
-    """Return the key in `_MESSAGES` for a visitor outside the page's audience."""
+    """Return the key of the message (`_MESSAGES`) for a visitor who may not see the page."""
     if not visitor.session.runs_the_service:
         return 403
     return "seated" if visitor.session.membership is not None else "operator"

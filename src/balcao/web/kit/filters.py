@@ -174,13 +174,13 @@ def today_of(context: PageContext) -> datetime.date:
 
 
 def keys(names: Mapping[int | None, str]) -> Options:
-    """Return the options for keys, and for the web application, which uses none."""
+    """Return the options for keys, including the web application, which uses none."""
     numbered = [(str(number), name) for number, name in names.items() if number is not None]
     return [("", "todas"), (WEB, names[None]), *numbered]
 
 
 def people(users: Mapping[int, str], chosen: int | None = None) -> Options:
-    """Return the options for users, the chosen one, and none (asked through a key)."""
+    """Return the options for users, including the chosen one and "none" (through a key)."""
     others = {chosen: f"usuário {chosen}"} if chosen and chosen not in users else {}
     named = [(str(number), name) for number, name in (dict(users) | others).items()]
     return [("", "todas"), *named, (NONE, "nenhuma (por chave)")]

@@ -52,7 +52,7 @@ def usual_ms(lines: Sequence[Line], subject: Subject) -> float | None:
 
 
 def in_uf(standings: Standings, subject: Subject, uf: str) -> Standing:
-    """Return the standing of a UF, which may be that of all UFs together."""
+    """Return the status of a UF: its own, or that of calls about all UFs at once."""
     known = standings.get((subject, uf))
     return known or standings.get((subject, ALL_UFS)) or "quiet"
 

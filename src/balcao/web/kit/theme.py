@@ -16,7 +16,7 @@ def of(request: Request) -> str | None:
 
 
 def back(request: Request) -> str:
-    """Return the page to return to after choosing; a posted page cannot be returned to."""
+    """Return the address to go back to after choosing a theme; after a POST, the home page."""
     if request.method != "GET":
         return returning.HOME
     query = request.url.query

@@ -251,7 +251,7 @@ async def _users(context: PageContext, text: str) -> Sequence[UserFound]:
 
 
 def _kind_of(meant: Interpretation) -> str:
-    """Return what an operator typed that operators cannot look up."""
+    """Return the kind of a text that operators cannot look up, in words."""
     return {
         "company": "Este é um CNPJ",
         "person": "Este é um CPF",

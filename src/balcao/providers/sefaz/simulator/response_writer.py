@@ -126,7 +126,7 @@ class TreasuryReplies:
         return _in_envelope(self._message(status, self._question), self._quirks)
 
     def registrations_reply(self, taxpayer: Taxpayer, *, complete: bool = True) -> SimulatedReply:
-        """Return a taxpayer's registrations; with `complete=False` a mandatory field lacks."""
+        """Return a taxpayer's registrations; with `complete=False` without a mandatory field."""
         form = FORMS.get(taxpayer.document)
         found = with_form(
             [

@@ -1,7 +1,7 @@
-"""Advice, with links, for text in a document field that is not such a document.
+"""Advice, with links, on a text in a document field that is not a valid document of its kind.
 
-The page's script shows the same sentences before anything is sent: it finds them in the field. No
-link carries a CPF.
+The page contains the same sentences for its script, which shows them before anything is sent. No
+link contains a CPF.
 """
 
 from collections.abc import Mapping

@@ -124,7 +124,7 @@ def filled(typed: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def addressable(typed: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the fields that may be in an address: companies and choices, nothing of people."""
+    """Return the fields that may be in an address: CNPJs and choices, but no personal data."""
     kept = {name: typed.get(name, "").strip() for name in FIELDS if name not in _OF_PEOPLE}
     company = document_of(kept.pop("cnpj"))
     choices = {name: value for name, value in kept.items() if _CHOICE.fullmatch(value)}

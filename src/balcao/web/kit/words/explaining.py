@@ -332,7 +332,7 @@ def _strategy_of(trace: Trace) -> str | None:
 
 
 def _path(facts: RequestFacts, way: _Way) -> Sequence[tuple[str, str | None]]:
-    """Return how the answer was looked for."""
+    """Return facts about how the answer was found: strategy, origin, source."""
     trace = facts.trace
     if trace is None:
         return [("Origem da resposta", way.origin)]

@@ -269,7 +269,7 @@ def _about_parameters(
 
 
 def _lookup_fields(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the fields of the operation's own form, as they were filled in here."""
+    """Return the values typed here as fields of the operation's own form."""
     asked = {name: typed.get(name, "") for name in _CHOSEN if name in {*form.fields, "dias"}}
     return {**blank(form), **filled(asked), "onde": asked.get("onde") or "guardado"}
 
@@ -309,7 +309,7 @@ async def _from_earlier(context: PageContext) -> Mapping[str, str]:
 
 
 def is_pasted(summary: FileSummary) -> bool:
-    """Return whether a list's columns had no names: then they do not apply to another list."""
+    """Return whether a list had no header, so that its column choices fit no other list."""
     return any(map(UNNAMED.search, summary.columns))
 
 

@@ -99,7 +99,7 @@ def partners_of(
 
 
 def _page_of(document: str | None) -> str | None:
-    """Return the page of a partner that is a company."""
+    """Return the address of a partner's page, if the partner is a company."""
     try:
         return f"/app/empresas/{Cnpj.parse(document or '').text}"
     except InvalidCnpj:

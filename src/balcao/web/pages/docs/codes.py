@@ -103,7 +103,7 @@ class CodePage:
         return msgspec.json.format(written, indent=2).decode()
 
     def script(self, address: str) -> str:
-        """Return a shell script that shows the error. Empty: it cannot be shown."""
+        """Return a shell script that reproduces the error. Empty: it cannot be reproduced."""
         return script(self.words, address)
 
 
@@ -135,7 +135,7 @@ def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
 
 
 def script(section: CodeWords, address: str) -> str:
-    """Return the steps as a shell script; `balcao` is available where the service runs."""
+    """Return the steps as a shell script, which may call `balcao` on the service's machine."""
     texts = [*section.setup, *(text for step in section.steps for text in _texts(step))]
     lines = ["novo=$(date +%s)"] if any(_NEW in text for text in texts) else []
     lines += map(_in_shell, section.setup)

@@ -127,7 +127,7 @@ class HistoryFilter:
 
 
 def origin_options(chosen: str) -> filters.Options:
-    """Return the options of the select; both origins at once only for the statement's links."""
+    """Return the options for the origin; "either" only if a link of the statement chose it."""
     both = [(_LEDGER_ONLINE, filters.EITHER)] if chosen == _LEDGER_ONLINE else []
     return [*_ORIGINS, *both]
 

@@ -81,7 +81,7 @@ class Names:
         return self.users.get(user_id) or self.others.get(user_id, f"usuário {user_id}")
 
     def row(self, trace: Trace, result: str | None = None) -> RequestRow:
-        """Return a request in words, with the address of its result."""
+        """Return a request as a row of texts, with the address of its result."""
         return RequestRow(
             trace,
             vocabulary.short(trace.operation),
@@ -94,12 +94,12 @@ class Names:
 
 
 def names_of(context: PageContext, account_id: int) -> Names:
-    """Return the names of an account."""
+    """Return the names of the keys and users of a page's account."""
     return names_in(context.desk, account_id)
 
 
 def names_in(desk: Desk, account_id: int) -> Names:
-    """Return the names of an account, outside a request."""
+    """Return the names of an account's keys and users, read from a desk."""
     members = {membership.user_id for membership in desk.memberships.within(account_id)}
     users: dict[int, str] = {}
     others: dict[int, str] = {}

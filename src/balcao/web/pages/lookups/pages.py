@@ -170,7 +170,7 @@ def _redirect(context: PageContext, path: str) -> Response:
 
 
 def _page_of(context: PageContext, form: LookupForm | None, request_id: str) -> str:
-    """Return the address of an answer: its page, or the documentation, if the form was there."""
+    """Return the address that shows an answer: where its form was, documentation or application."""
     if form is not None and (context.typed("documentacao") or context.query("documentacao")):
         operation = _operation(context, form).path
         return f"/docs/operacoes/{operation}?resposta={request_id}#resposta"
@@ -178,7 +178,7 @@ def _page_of(context: PageContext, form: LookupForm | None, request_id: str) -> 
 
 
 def _refused(context: PageContext, form: LookupForm | None, problem: Problem) -> Response:
-    """Return the page of a refusal that came after the form's page had been answered."""
+    """Return a page about a refusal that was not known yet when the form was answered."""
     manages = context.person.is_manager
     notice = outcomes.notice_for_refusal(problem, form, context.available, is_manager=manages)
     response = context.problem(problem.status, notice.title, f"{notice.text} {notice.advice}")
@@ -311,7 +311,7 @@ async def _price(
 
 
 async def _just_now(context: PageContext, asked: Question) -> Earlier | None:
-    """Return this person's own recent result about the same company in the same place."""
+    """Return this person's own recent result about the same company and UF, if any."""
     if not isinstance(asked.document, Cnpj):
         return None  # prices reveal nothing about people
     tools = context.tools

@@ -91,7 +91,7 @@ async def change_terms(context: PageContext, account: Account, base: str) -> Res
 
 
 def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
-    """Return which of the account's figures forbids these terms."""
+    """Explain which amount of the account rules out these terms."""
     if terms.plan != "pos_pago" and account.balance_credits < account.held_credits:
         return (
             f"O plano {PLANS[terms.plan]} não aceita saldo negativo. O saldo desta conta é de"

@@ -114,7 +114,7 @@ async def _spending(tools: Tools) -> Spending:
 
 
 def _add_up(desk: Desk, accounts: Sequence[Account], now_ms: int) -> Spending:
-    """Sum up account by account, those that spend most first, until the time is up."""
+    """Sum up account by account, those that spend most first, within a time limit."""
     today = civil_day(now_ms)
     first = today - timedelta(days=DAYS - 1)
     week_begins = (today - timedelta(days=WEEK - 1)).isoformat()

@@ -361,7 +361,7 @@ def _address_limits(context: PageContext, limit: Limit) -> Sequence[tuple[Limit,
 
 
 def _address(context: PageContext) -> str:
-    """Return the browser's address as limits count it; empty: that of an unknown proxy."""
+    """Return the browser's address as rate limits count it; empty behind an unknown proxy."""
     client = context.request.client
     address = context.settings.proxies.client_address(
         client.host if client is not None else "",
