@@ -34,12 +34,12 @@ def example(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_example_is_served_and_described(world: Service, example: Any) -> None:
-    pages = example.PlanPages(world.desk)
+    pages = example.PlanRoutes(world.desk)
     world.front.routes = Routes([*world.front.routes.all, *routes_of(pages)])
 
     reply = world.get("/conta/v1/plano")
     refused = world.run(call(world.front, "POST", "/conta/v1/plano", {}))
-    described = build(routes_of(example.PlanPages), "1", "http://localhost", 96, public=False)
+    described = build(routes_of(example.PlanRoutes), "1", "http://localhost", 96, public=False)
 
     assert reply.status == 200
     assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
