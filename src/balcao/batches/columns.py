@@ -387,7 +387,7 @@ def map_columns(
         if fact is not None:
             compared.add(fact)
         columns.append(MappedColumn(index, column_letter(index), name, meaning, fact))
-    # Choosing the guessed column changes nothing, so that a stored choice reads rows alike.
+    # Choosing the guessed column changes nothing, so that a stored choice gives the same rows.
     explicit = {
         role
         for role, at in by_role.items()

@@ -134,8 +134,8 @@ def row_type() -> type[msgspec.Struct]:
 class ResultColumns:
     """The columns of a result: the client's own first, then ours, then the comparison.
 
-    Ours have two more if the operator registered `acts` that extend such certificates (contract
-    4.12).
+    Two of ours are only there if the operator registered `acts` that extend such certificates
+    (contract 4.12).
     """
 
     def __init__(

@@ -43,7 +43,7 @@ _UNDER_WAY = re.compile(
     r"ESTAMOS ANALISANDO|RETORNE EM ALGUNS (?:MINUTOS|INSTANTES)|EM (?:ANALISE|PROCESSAMENTO)\b"
     r"|\bSENDO PROCESSAD"
 )
-# The portal's messages 023, 033 and 106; a number that goes on is a document.
+# The portal's messages 023, 033 and 106; a longer number is a document.
 _LATER = re.compile(
     r"INDISPON|\bTENTE (?:NOVAMENTE|MAIS TARDE|OUTRA VEZ)|MANUTENCAO|FORA DO AR"
     r"|^(?:(?:COD(?:IGO)?|ERRO|MSG|MENSAGEM) )?(?:023|033|106)\b(?! \d)"

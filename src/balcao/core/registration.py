@@ -148,7 +148,7 @@ def has_number(number: str | None) -> bool:
 def once_each(record: AnyRegistrations) -> AnyRegistrations | None:
     """Return the record with every registration once; None if repeated ones contradict each other.
 
-    Fields that only one of them has are no contradiction (ADR 0024).
+    A field that only one of them has does not contradict (ADR 0024).
     """
     found: dict[str, Registration] = {}
     for each in record.inscricoes:

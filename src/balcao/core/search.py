@@ -254,7 +254,7 @@ class _Range(msgspec.Struct, frozen=True):
 
 
 def _range(prefix: str, codes: Sequence[str], some: slice, long: Collection[str]) -> _Range:
-    """Return the range of `codes[some]` within all codes of a kind."""
+    """Return the range of `codes[some]`; `codes`: all codes of a kind, in order."""
     inside, outside = codes[some], (*codes[: some.start], *codes[some.stop :])
     costs = [sum(_LONG if code in long else _SHORT for code in each) for each in (inside, outside)]
     within, without = ([token(prefix, code) for code in each] for each in (inside, outside))

@@ -102,7 +102,7 @@ _VERSION_CHARACTERS = len(" HTTP/1.1")
 # Replaces a CPF in a pattern: the lowest valid number.
 _NO_PERSON = "00000000191"
 
-# Clients also send this to operations that ignore it. It is no personal data.
+# Clients also send this to operations that ignore it. It is not personal data.
 _NOT_PERSONAL = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
 

@@ -43,7 +43,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything a lookup needs, handed in by `compose`."""
+    """Everything a lookup needs, provided by `compose`."""
 
     desk: Desk
     environments: Mapping[Mode, Environment]

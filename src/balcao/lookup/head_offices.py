@@ -50,7 +50,7 @@ class HeadOffices:
         """Return the head office of an establishment's company; order 0001 where none is known."""
         try:
             known = await self._in_month(cnpj)
-        except Exception as error:  # a damaged file: the lookup goes on without it
+        except Exception as error:  # a damaged file: the lookup continues without it
             log.warning("head_office.month_unreadable", error=type(error).__name__)
             known = None
         if known is not None:

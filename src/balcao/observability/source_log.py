@@ -1,4 +1,4 @@
-"""Failures of sources: a warning, limited in rate for the same reason.
+"""Log of sources' failures: warnings, limited in rate for each reason.
 
 A failing source fails for all callers; the metrics count, the log has the reasons.
 """

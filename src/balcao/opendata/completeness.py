@@ -13,7 +13,7 @@ from balcao.opendata.verify import SIZEABLE_ROWS
 # Average bytes of a record (`rfb-open-data.md`, section 7), to estimate rows from sizes.
 _RECORD_BYTES = {"Empresas": 79, "Estabelecimentos": 234, "Socios": 103, "Simples": 63}
 
-# Parts 1 to 9 hold 6.5 % of a table each and part 0 the rest, so a table of so many rows has rows
+# Parts 1 to 9 hold 6.5 % of a table each and part 0 the rest, so a table of this size has rows
 # in every part. Generated months have the same shares.
 ROWS_IN_EVERY_PART = 50
 

@@ -7,7 +7,7 @@ import re
 
 from balcao.opendata.errors import BadInput
 
-# So many non-ASCII runs suffice to judge a file; the rest of it is not checked.
+# This many non-ASCII runs suffice to judge a file; the rest of it is not checked.
 _RUNS_ENOUGH = 200
 _NOT_ASCII = re.compile(rb"[\x80-\xff]+")
 # C1 control characters in ISO-8859-1; capital letters with accents in the encodings of DOS and Mac.

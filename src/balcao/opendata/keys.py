@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
 
 ROOT_CHARACTERS = 8
-ORDERS_PER_ROOT = 36**4  # four characters behind it tell establishments apart
+ORDERS_PER_ROOT = 36**4  # four characters after it distinguish establishments
 
 _MULTIPLIER = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio, made odd
 _MASK = (1 << 64) - 1
@@ -68,7 +68,7 @@ def numbers_of(*matrices: Bytes) -> Numbers:
 
 
 def hash_keys(numbers: Numbers) -> Numbers:
-    """Hash keys: blocks of a range are filled in the order of these numbers."""
+    """Return a hash of each key; the blocks of a range are filled in the order of hashes."""
     return np.asarray(numbers * np.uint64(_MULTIPLIER), np.uint64)
 
 

@@ -16,7 +16,7 @@ GROWTH_MAX = 0.05
 REJECTS_SHARE_MAX = 0.00001
 REJECTS_ALWAYS_ALLOWED = 10  # so that one bad line does not stop a small month
 
-# From so many establishments on a month must look like Brazil; below it is an extract.
+# Months with at least this many establishments must look like Brazil; smaller ones are extracts.
 SIZEABLE_ROWS = 10_000
 FULL_ROWS = 50_000_000
 
@@ -56,7 +56,7 @@ class Verification:
 
 
 def rejects_allowed(records: int) -> int:
-    """Return how many unreadable records a table may have before its layout must have changed."""
+    """Return the greatest plausible number of unreadable records in a table of this size."""
     return max(REJECTS_ALWAYS_ALLOWED, int(records * REJECTS_SHARE_MAX))
 
 

@@ -44,7 +44,7 @@ COUNT_SECONDS = 15.0
 POLL_SECONDS = 1.0
 # Batches that one process runs concurrently.
 RUN_AT_ONCE = 4
-# Each finished time slice resets them: so many deaths in a row are caused by the batch itself.
+# Each finished time slice resets them: this many deaths in a row are caused by the batch itself.
 ATTEMPTS_MAX = 40
 # Concurrent downloads of results and statements, of all accounts.
 RESULT_FILES = 32

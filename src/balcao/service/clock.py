@@ -24,7 +24,7 @@ from balcao.core.clock import (
 
 log = structlog.get_logger()
 
-# Linux's BOOTTIME goes on while a machine sleeps, as the date does. Other systems lack it.
+# Linux's BOOTTIME advances while a machine sleeps, as the date does. Other systems lack it.
 _STEADY: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 

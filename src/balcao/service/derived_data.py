@@ -1,6 +1,6 @@
-"""Building of the data derived from the months in use, in a low-priority process.
+"""Builder of data derived from the months in use, in a low-priority process.
 
-First a month's search index, without which there are no searches; then its finished answers,
+First a month's search index, without which there are no searches; then its precomputed answers,
 without which lookups only take longer.
 """
 

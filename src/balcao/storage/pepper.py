@@ -13,7 +13,7 @@ _MARK = "SELECT mark FROM pepper"
 
 
 def check_pepper(connection: Any, pepper: bytes, *, parameter: str) -> None:
-    """Refuse a database whose keys were hashed with another pepper; mark one without a mark.
+    """Refuse a database whose keys were hashed with another pepper; store the mark if it has none.
 
     `connection` is the engine's own, `parameter` the placeholder of its statements. Raises
     `PepperDiffers`.

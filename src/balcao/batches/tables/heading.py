@@ -12,7 +12,7 @@ from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS
 ROWS_LOOKED_AT = 20
 
 _SIGNS = re.compile(r"[\s.,/+'\-]")
-_DIGITS_OF_DATA = 6  # column names have no numbers of so many digits
+_DIGITS_OF_DATA = 6  # column names have no numbers with this many digits
 
 
 class Heading(NamedTuple):

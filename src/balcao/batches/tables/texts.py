@@ -36,7 +36,7 @@ SEPARATORS = {";": "ponto e vírgula", "\t": "tabulação", ",": "vírgula", "|"
 _RULE_SIGNS = ":=+-"  # of lines drawn between the header and the rows
 _DECLARATION = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel writes and reads such a first line
 
-# An unclosed quotation mark swallows the following lines. No address has so many.
+# An unclosed quotation mark swallows the following lines. No address has this many.
 _LINES_IN_CELL_MAX = 50
 _END = ("\x00end\x00",)  # cannot occur in a file: NUL is refused
 

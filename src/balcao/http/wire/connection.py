@@ -11,7 +11,7 @@ from balcao.http.wire.limits import TICK_SECONDS
 if TYPE_CHECKING:
     from balcao.http.wire.server import Server
 
-# Bytes read and dropped of a client that goes on sending after an error: the largest upload, so
+# Bytes read and dropped of a client that keeps sending after an error: the largest upload, so
 # that clients which send all of it before they read get their answer. Further bytes stay unread
 # until the time is over.
 _LINGER_BYTES_MAX = 110_000_000

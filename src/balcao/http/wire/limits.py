@@ -24,11 +24,11 @@ class ConnectionLimits:
     head_bytes: int = 16_384
     head_seconds: float = 10.0  # a whole head, since the connection or the head's first byte
     body_seconds: float = 30.0  # a whole short body, since its head
-    pace_bytes: int = 20_000  # of a longer body, at least so many
+    pace_bytes: int = 20_000  # of a longer body, at least this many
     pace_seconds: float = 10.0  # in each interval of this length
     write_seconds: float = 30.0  # one piece of an answer
     idle_seconds: float = 75.0  # until the next request
-    linger_seconds: float = 2.0  # a client may go on sending after it was refused
+    linger_seconds: float = 2.0  # a client may continue to send after it was refused
     per_address: int = 1_024
     trusted: Networks = ()  # proxies, which may have more
     connections: int = 4_096

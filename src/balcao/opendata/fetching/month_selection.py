@@ -125,8 +125,8 @@ def mixed_extractions_reason(stamps: Mapping[str, str | None]) -> str | None:
 
 
 def required_bytes(zipped: int) -> int:
-    """Return the disk space for a month of so many bytes of zips, including the month before.
+    """Return the disk space needed for a month, by the size of its ZIP files.
 
-    Files of these that are already on the disk count as free space.
+    Includes the month before. Files that are already on the disk count as free space.
     """
     return int(zipped * _BYTES_PER_ZIPPED)

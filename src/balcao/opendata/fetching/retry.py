@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 CONNECTIONS_MAX = 4
-# After so many stalls use fewer connections: the server is slow, or limits us.
+# After this many stalls use fewer connections: the server is slow, or limits us.
 _STALLS_PER_STEP = 3
 _CONNECTION_STEPS = (CONNECTIONS_MAX, 2, 1)
 
@@ -92,5 +92,5 @@ class RetryState:
 
 
 def connections_after(stalls: int) -> int:
-    """Return the number of connections after so many stalls and failed connections: 4, 2, 1."""
+    """Return the number of connections, by the stalls and failed connections so far: 4, 2, 1."""
     return _CONNECTION_STEPS[min(stalls // _STALLS_PER_STEP, len(_CONNECTION_STEPS) - 1)]

@@ -60,7 +60,7 @@ class Columns:
 
     @property
     def _root(self) -> Bytes:
-        return characters(self.view, self.marks[:, 0] + 2, _ROOT)  # behind the tag
+        return characters(self.view, self.marks[:, 0] + 2, _ROOT)  # after the tag
 
     def places_of(self, roots: Numbers) -> Positions:
         """Return the row number of each root; -1 where there is none."""
@@ -88,7 +88,7 @@ class Columns:
         taken = np.arange(lengths.sum())
         taken += np.repeat(begins - ends + lengths, lengths)
         text = self.view[taken]
-        text[ends - 1] = LINE_FEED  # replaces the separator behind the column
+        text[ends - 1] = LINE_FEED  # replaces the separator after the column
         return text.tobytes()
 
     def value(self, column: str, at: int) -> str:

@@ -142,7 +142,7 @@ class StateRegistrationLookup(RegistrationLookup):
         return self.question(cnpj, self.uf.read(sent), sent)
 
     def needs_confirmation(self, outcomes: Sequence[Outcome]) -> bool:
-        # States answer alike about companies without registrations and unknown ones.
+        # States give the same answer about companies without registrations and unknown ones.
         return all_empty(outcomes)
 
     def needs_company(self, question: Question, outcomes: Sequence[Outcome]) -> bool:

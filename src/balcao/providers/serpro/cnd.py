@@ -57,7 +57,7 @@ class Status(IntEnum):
 _MISTAKES = (9, 10, 11, 12, 13, 15)
 
 # Final results without a certificate. Pending items may be returns that were not filed, which does
-# not prove debts, so this is no positive certificate. An unknown taxpayer cannot get one either.
+# not prove debts, so this is not a positive certificate. An unknown taxpayer gets none either.
 _IMPOSSIBLE = {
     Status.PENDING_ITEMS: "A certidão não foi emitida: há pendências a conferir na situação"
     " fiscal.",

@@ -56,7 +56,7 @@ _MARKED = "SELECT followed_ms FROM availability_mark WHERE mode = ?"
 _NOTHING_YET = (
     "INSERT INTO availability_mark (mode, followed_ms) VALUES (?, 0) ON CONFLICT (mode) DO NOTHING"
 )
-# Read and locked, so that one process at a time goes on.
+# Read and locked, so that one process at a time continues.
 _LOCK = (
     "UPDATE availability_mark SET followed_ms = followed_ms WHERE mode = ? RETURNING followed_ms"
 )

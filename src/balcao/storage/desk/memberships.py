@@ -53,7 +53,8 @@ class Memberships:
     ) -> Membership:
         """Give a user a membership, or change the role of the existing one.
 
-        Raises `FormDone`, and `LookupError` for an unknown account or a user who is no operator.
+        Raises `FormDone`, and `LookupError` for an unknown account, or a user who is not an
+        operator.
         """
 
         def work(connection: SqlConnection) -> Membership:

@@ -98,7 +98,7 @@ _CHARGED_IN = (
     " AND e.account_id = told.account_id AND e.kind IN ('charge', 'post')"
     " AND e.at_ms >= ? AND e.at_ms < ? LIMIT 1) IS NOT NULL"
 )
-# By the primary key, account after account, since the number alone is no prefix of it.
+# By the primary key, account after account, since the number alone is not a prefix of it.
 _OWNER = (
     "SELECT account_id FROM ledger_entry WHERE request_id = ? UNION ALL"
     " SELECT a.account_id FROM account AS a CROSS JOIN charged_lookup AS v"

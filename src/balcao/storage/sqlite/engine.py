@@ -105,7 +105,7 @@ class SqliteEngine:
     # Commits: all changes that arrive during one share the next one.
 
     def _begin(self, lists: Sequence[Sequence[Change]]) -> Callable[[], Sequence[Outcome]]:
-        """Begin a commit and return the rest of it, for the writer's thread."""
+        """Begin a commit, and return a function that completes it in the writer's thread."""
         self._observe_batch(len(lists))
         return self._writer.begin(Job(lists, *self._periodic_values()))
 

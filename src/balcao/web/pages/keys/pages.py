@@ -108,7 +108,7 @@ class KeyRulesForm(TypedForm):
     administers: Annotated[bool, BeforeValidator(bool)] = Field(alias="administra")
 
     def restrictions(self, form: Mapping[str, str]) -> KeyRestrictions:
-        """Return all restrictions. No box: every operation."""
+        """Return the restrictions in this form. No ticked box: every operation is allowed."""
         return KeyRestrictions(
             self.networks, operations_in(form), self.client_required, self.administers
         )

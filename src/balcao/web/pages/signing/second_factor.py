@@ -59,5 +59,5 @@ def picture(text: str) -> Markup:
 
 
 def _totp(secret: bytes) -> TOTP:
-    # All applications support SHA-1; it is no weakness here (RFC 6238, appendix B).
+    # All applications support SHA-1; it is not a weakness here (RFC 6238, appendix B).
     return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS, enforce_key_length=False)  # noqa: S303

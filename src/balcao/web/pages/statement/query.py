@@ -139,7 +139,7 @@ def before_in_words(period: Period) -> str:
 
 
 def neighbours(period: Period, today: datetime.date) -> tuple[Period, Period | None]:
-    """Return the previous and the next period, if that has begun; for months, months."""
+    """Return the previous period and the next, if it has begun. A month's neighbours are months."""
     day_after = period.last + datetime.timedelta(days=1)
     eve = period.first - datetime.timedelta(days=1)
     if period.month is not None:
