@@ -230,8 +230,8 @@ def test_typed_documents_are_checked_in_the_browser(live: Live, context: Browser
     # Text that is no document stays as typed, and is explained.
     for text, expected in (
         ("90.010.001/0001-00 90010002000154, 12ABC34501DE35", "Há 3 documentos aqui"),
-        ("padaria do joão", "CNPJ inválido"),
-        ("padaria 2000", "CNPJ inválido"),
+        ("padaria do joão", "Informe um CNPJ com 14 caracteres"),
+        ("padaria 2000", "Informe um CNPJ com 14 caracteres"),
         ("90.010.001/0001-001", "O CNPJ tem 14 caracteres; aqui há 15."),
     ):
         field.fill("")
