@@ -45,14 +45,14 @@ class FileSpaceUsed(CallerError):
 
     status = 409
     code = "ESPACO_DA_CONTA"
-    message = f"Listar lotes já ocupam o espaço que o plano permite. {_MAKE_ROOM}"
+    message = f"Os lotes da conta já ocupam o espaço que o plano permite. {_MAKE_ROOM}"
     short = "Espaço da conta esgotado"
 
     def __init__(self, kept_bytes: int = 0, kept_bytes_max: int = 0) -> None:
         super().__init__()
         if kept_bytes_max:
             self.message = (
-                f"Listar lotes ocupam {kept_bytes // MEGABYTE} MB, e este não cabe nos"
+                f"Os lotes da conta ocupam {kept_bytes // MEGABYTE} MB, e este não cabe nos"
                 f" {kept_bytes_max // MEGABYTE} MB do plano. {_MAKE_ROOM}"
             )
 
