@@ -56,7 +56,7 @@ def test_what_is_soon_guessed_is_refused(password: str) -> None:
 def test_one_s_own_names_are_soon_guessed(password: str, names: list[str]) -> None:
     problem = password_problem(password, "o.g@exemplo.com.br", names)
     assert problem is not None
-    assert "próprio nome" in problem
+    assert "o seu nome" in problem
 
 
 @pytest.mark.parametrize("password", KEPT)

@@ -82,8 +82,8 @@ def _of_the_operator(live: Live, folder: Path) -> None:
     with closing(live.open_context(dark=True)) as context:
         page = live.sign_in(context, people.OPERATOR)
         page.goto("/app/operador")
-        page.get_by_role("button", name="Esconder").click()
-        expect(page.get_by_role("button", name="Esconder")).to_have_count(0)
+        page.get_by_role("button", name="Ocultar").click()
+        expect(page.get_by_role("button", name="Ocultar")).to_have_count(0)
         _take(page, folder / "painel.png")
 
 

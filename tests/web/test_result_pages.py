@@ -456,5 +456,5 @@ def test_an_expired_certificate_is_marked(tmp_path: Path) -> None:
         assert browser.post(FEDERAL, fields[FEDERAL]).location == results[FEDERAL]
         object.__setattr__(parts, "now_ms", lambda: system_now_ms() + 181 * 24 * HOUR_MS)
         gone = browser.get(results[FEDERAL])
-        assert "não está mais guardado" in verdict(gone)
+        assert "não está mais disponível" in verdict(gone)
         assert "Cobrado: 2 créditos." in verdict(gone)

@@ -128,7 +128,7 @@ def test_settings_that_became_unreadable(
     monkeypatch.setenv("BALCAO_CONFIG", str(broken))
     answer = operator.get(f"{OFFICE}/configuracoes")
     assert answer.status == 409
-    assert "Corrija-o" in answer.words
+    assert "corrija o arquivo" in answer.words
     assert "abre-te-sesamo" not in answer.text
 
 

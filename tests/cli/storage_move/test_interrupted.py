@@ -80,7 +80,7 @@ def test_killed_after_the_source_was_closed(
             moving.move(Settings(), address, final=True, now_ms=NOW, progress=MoveProgress())
     assert "foram movidos daqui" in filled("account list", code=1).err
     assert "ainda estão sendo movidos" in _opening_fails(filled, address, monkeypatch)
-    assert "repita com --final" in filled(f"storage move --to {address}", code=1).err
+    assert "Repita com --final" in filled(f"storage move --to {address}", code=1).err
     assert filled(f"storage move --to {address} --final --json").json["ok"]
     in_postgres(monkeypatch, address)
     assert "acme" in filled("account list").out
