@@ -79,7 +79,7 @@ class Period:
 
     @property
     def month(self) -> str | None:
-        """The month (`YYYY-MM`), if it is one from day 1, in whole or in part; otherwise None."""
+        """The month (`YYYY-MM`) if the period starts on its first day and ends in it, or None."""
         same = (self.first.year, self.first.month) == (self.last.year, self.last.month)
         return f"{self.first:%Y-%m}" if self.first.day == 1 and same else None
 

@@ -69,7 +69,7 @@ class PersonSearch:
         """Erase everything that names a person: rows, answers, and whole files not read yet.
 
         Repeats until nothing is found: a file may have been read into rows meanwhile. `about`:
-        rows erased before. Raises `StorageFailed`.
+        rows already erased. Raises `StorageFailed`.
         """
         gone = PersonMatches()
         gone.files += await self._refuse_repeating(about, now_ms)

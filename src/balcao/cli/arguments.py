@@ -39,7 +39,7 @@ def parse_day(text: str) -> date:
 
 
 def parse_expiry(text: str) -> int:
-    """Parse the end of a validity and return the first instant after it.
+    """Parse an expiry date and return the first instant after it.
 
     A date includes its whole civil day in Brasília; a date-time without a zone is Brasília time.
     Raises `ValueError` with a message for the operator.

@@ -55,7 +55,7 @@ def _record(kind: "type[BalcaoError]", is_public: bool) -> Mapping[str, object]:
 
 
 def _drawn(kind: "type[BalcaoError]", indent: str = "") -> "_Drawn":
-    """Yield the errors below this one, with their names drawn as a tree."""
+    """Yield the subclasses of an error, with their names indented as a tree."""
     below = kind.__subclasses__()
     for place, each in enumerate(below, 1):
         corner, line = ("└── ", "    ") if place == len(below) else ("├── ", "│   ")

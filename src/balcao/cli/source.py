@@ -109,7 +109,7 @@ def _title(fact: SourceFact, subject: Subject) -> str:
 
 
 def _known(fact: SourceFact, source: "ListedSource", inventory: "Inventory") -> object:
-    """Return the value of a fact about an enabled source."""
+    """Return the value of one displayed property of an enabled source."""
     capabilities = source.capabilities
     assert capabilities is not None
     match fact:

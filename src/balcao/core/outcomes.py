@@ -95,7 +95,7 @@ Way: TypeAlias = Literal["own", "cache", "source", "mixed"]
 class Quote(msgspec.Struct, frozen=True):
     """The current price of a lookup, from `least` to `greatest` credits.
 
-    `rule` to `validity` describe the answer, if it is available without a source (`at_hand`).
+    If the answer is available without a source (`at_hand`), the later fields describe it.
     """
 
     least: int

@@ -76,7 +76,7 @@ class ReceiptNumbers(msgspec.Struct, frozen=True):
         return Receipt(number, None, stored.digest, stored.media_type, stored.size_bytes)
 
     def address(self, operation: str, receipt: Receipt) -> str:
-        """Return the address of a receipt, the value of `print` (specification)."""
+        """Return the URL of a receipt, as in the API's field `print` (specification)."""
         return f"{self.base_url}/consultas/v2/{operation}/print/{receipt.receipt_id}"
 
 

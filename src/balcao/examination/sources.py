@@ -141,7 +141,7 @@ def _reached(name: str, results: list[probing.Result]) -> Finding:
 
 
 def _access(name: str, results: list[probing.Result]) -> Iterator[Finding]:
-    """Report sources that refuse our credentials: they are reachable."""
+    """Report sources that are reachable but reject our credentials."""
     refusals = [result for result in results if result.refused_us]
     if refusals:
         text = _first(refusals, len(results)).replace(MISCONFIGURED, "")

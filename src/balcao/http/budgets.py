@@ -361,7 +361,7 @@ class BudgetRoutes:
 
 
 def answer_of(now: BudgetNow) -> BudgetAnswer:
-    """Return a budget as the API answers it."""
+    """Return the API's representation of a budget."""
     budget, use = now.budget, now.use
     return BudgetAnswer(
         id=budget.number,

@@ -285,7 +285,7 @@ def _ceilings(account: Account, now_ms: int) -> Sequence[QuotedCeiling]:
 
 
 def _unnamed(caller: Caller, tags: RequestTags) -> str | None:
-    """Return the error code of a lookup without the required client. Quotes need none."""
+    """Return the error code of a lookup whose key requires an `X-Cliente`, if it has none."""
     try:
         require_client(caller, tags.client)
     except errors.ClientRequired as error:

@@ -243,7 +243,7 @@ class Billing:
         return tags.client, tags.reference, tags.batch_id
 
     def _settled(self, credits: int = 0, rule: str = ERROR, origin: Origin | None = None) -> Change:
-        """Return the change that charges or, without credits, releases the hold."""
+        """Return the change that settles the hold: a charge, or a release if it is free."""
         account_id, request_id = self._context.caller.account_id, self._context.request_id
         return Settle(account_id, request_id, credits, rule, origin, self._parts.now_ms())
 

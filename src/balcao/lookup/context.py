@@ -37,7 +37,7 @@ class Environment:
 
     @property
     def registry(self) -> CompanyRegistry:
-        """Return the company registry for uncharged use."""
+        """Return the company registry for the service's own, uncharged lookups."""
         return CompanyRegistry(self.cache, self.sources)
 
 
@@ -81,11 +81,11 @@ class CommitHooks(Protocol):
     """Changes that a batch row adds to the commits of its lookup; refused together with them."""
 
     def on_hold(self, request_id: str, credits: int, at_ms: int) -> Change:
-        """Return the change of the row to add when the lookup holds credits, before it asks."""
+        """Return the row's change when credits are held, before any source is called."""
         ...
 
     def on_answer(self, reply: Reply, at_ms: int) -> Change:
-        """Return the change of the row to add when the lookup is answered and charged."""
+        """Return the row's change when the lookup is answered and charged."""
         ...
 
     def on_release(self, request_id: str, at_ms: int) -> Change:

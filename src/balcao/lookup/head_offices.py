@@ -31,7 +31,7 @@ class HeadOfficeRegistry(Protocol):
         ...
 
     def has_company(self, root: str) -> bool:
-        """Return whether the month has the company."""
+        """Return whether the imported month contains the company."""
         ...
 
     def find_head_office(self, root: str) -> Cnpj | None:

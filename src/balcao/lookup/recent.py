@@ -1,4 +1,4 @@
-"""Recent answers of our own copies, encoded.
+"""In-memory cache of encoded answers from the local copies of registries.
 
 Reading a company from the snapshot means two reads, two decompressions, cutting rows and
 encoding: tens of microseconds, most of what a lookup costs. Clients ask for the same companies

@@ -45,7 +45,7 @@ def zip_name(table: str, number: int) -> str:
 def judge(inputs: Inputs, earlier: Collection[str]) -> Completeness:
     """Check that the ZIP files of a month are complete, before they are read.
 
-    `earlier`: the tables of codes in the month in use, which may be missing here.
+    `earlier`: the code tables of the published month, used where this month lacks one.
     """
     found_parts = {(part.table, part.number): part for part in (*inputs.parts, *inputs.domains)}
     if is_extract(inputs):

@@ -67,7 +67,7 @@ def fact(name: str, path: str) -> SheetFact:
 
 
 def day_fact(name: str, path: str) -> SheetFact:
-    """Return a column with a day: `31/12/2026`."""
+    """Return a column of dates, formatted as `31/12/2026`."""
 
     def of(body: Body) -> str | None:
         value = within(body, path)

@@ -24,9 +24,9 @@ from balcao.storage.places import place_of
 def standalone_parts(
     settings: Settings, home: Home, desk: Desk, now_ms: Callable[[], int]
 ) -> Iterator[tuple[Parts, ProviderFactory]]:
-    """Open everything that lookups need besides the desk, for use without the server.
+    """Open everything that lookups need except the desk, for use without the server.
 
-    The sources start without known health.
+    The health of the sources is unknown at first.
     """
     place, pepper = place_of(settings), home.pepper()
     caches: dict[Mode, Cache] = {

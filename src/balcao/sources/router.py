@@ -103,7 +103,7 @@ class SourceRouter:
         return tuple(map(_EDITION, leading))
 
     def local_answer(self, inquiry: Inquiry) -> Answer | None:
-        """Return the answer of local sources that precede the online ones, or None: then `ask`.
+        """Return the answer of the local sources first in order; if None, the caller must `ask`.
 
         An absence is returned only if no other source could contradict it.
         """

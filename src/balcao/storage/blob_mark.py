@@ -36,7 +36,10 @@ _REFUSED = (AlreadyExistsError, NotModifiedError, PreconditionError)
 
 
 async def read(store: "ObjectStore") -> tuple[StoreMark | None, MarkVersion | None]:
-    """Return the mark, and its version for `write`. Raises the store's exceptions."""
+    """Return the ownership mark, and its version for a conditional `write`.
+
+    Raises the store's exceptions.
+    """
     try:
         found = await obstore.get_async(store, NAME)
         content = bytes(await found.bytes_async())

@@ -242,7 +242,7 @@ class Blobs(Protocol):
         ...
 
     async def write_mark(self, mark: StoreMark, version: MarkVersion | None) -> bool:
-        """Replace the mark if it still has this version (None: if there is none).
+        """Replace the store's ownership mark if it still has this version (None: if there is none).
 
         Returns whether it did. Raises `StorageFailed`.
         """

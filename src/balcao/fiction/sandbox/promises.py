@@ -41,7 +41,7 @@ class Misbehaviour(StrEnum):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A promised state registration."""
+    """A state registration that `docs/sandbox.md` guarantees."""
 
     uf: str
     type: int = IE_NORMAL

@@ -59,7 +59,7 @@ class CompatApi(ABC):
         return sent
 
     def document(self, rest: str) -> str:
-        """Extract the document from the path below the API's prefix."""
+        """Extract the CNPJ from the path below the API's prefix."""
         return rest
 
     def query(self, rest: str) -> bytes:

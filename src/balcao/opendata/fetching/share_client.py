@@ -67,7 +67,7 @@ class ShareClient:
 
     @property
     def connections(self) -> int:
-        """Current number of slots."""
+        """Current limit of concurrent requests."""
         return connections_after(self._stalls)
 
     @asynccontextmanager

@@ -30,7 +30,7 @@ class CurrentIndex:
     """The index of the published month, reopened when another is published. Not thread safe."""
 
     def __init__(self, store: Path, now: Seconds) -> None:
-        """`now`: a monotonic clock, in seconds."""
+        """Open nothing yet. `now`: a monotonic clock, in seconds."""
         self._store = store
         self._now = now
         self._index: SearchIndex | None = None

@@ -141,7 +141,7 @@ def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds
 def find_partners(
     index: SearchIndex, filters: PartnerFilters, limit: int, budget: PageEffort, now: Seconds
 ) -> tuple[Sequence[PartnerSearchRecord], bool]:
-    """Return partners by name or document, by company, and whether there may be more."""
+    """Return the partners with a name or document, ordered by company, and if more may follow."""
     deadline, found = now() + budget.seconds, []
     for first, end in index.parts(0):
         for examined, ordinal in enumerate(index.partners(filters.expression, first, end), 1):

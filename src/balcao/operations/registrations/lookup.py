@@ -191,7 +191,7 @@ class RegistrationLookup(Operation):
         return super().cache_decision(question, inquiry, kept, now_ms)
 
     def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:
-        """Return False for an answer with omitted registrations (contract 4.4)."""
+        """Return whether the answer omits no registrations (contract 4.4)."""
         return not _glance(body).omitidas
 
     def conclude(

@@ -88,7 +88,7 @@ class CnpjaAdapter:
         return ccc.read(self.name, reply, ufs)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
-        """Ask for our balance: free of charge, and required for every answer."""
+        """Query our balance, which is free; without a balance the provider answers nothing."""
         reply = yield self._request("/credit", {})
         if reply.status != 200:
             raise self._error_for(reply)

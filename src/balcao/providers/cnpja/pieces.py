@@ -6,7 +6,7 @@ from balcao.sources.replies import Number
 
 
 class Item(msgspec.Struct):
-    """An entry of one of their tables."""
+    """A code and its description, from one of CNPJá's code tables."""
 
     id: Number | None = None
     text: str | None = None

@@ -134,7 +134,7 @@ def _document(data: _Taxpayer, inquiry: Inquiry) -> str:
 
 
 def _registration(source: str, data: _Taxpayer, uf: str) -> Registration | None:
-    """Return the registration; None if its situation is unknown."""
+    """Return the registration; None if its status is unknown."""
     number = replies.without_punctuation(data.inscricao_estadual)
     if number is None:
         raise SourceFailed(f"{source}: resposta incompleta, inscrição sem número")

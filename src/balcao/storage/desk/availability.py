@@ -74,7 +74,7 @@ _MODES: Sequence[Mode] = ("live", "test")
 
 @dataclass(frozen=True, slots=True)
 class AvailabilityRecord:
-    """Counts and incidents of one mode, from one snapshot; oldest first."""
+    """Counts of calls, and incidents, of live or sandbox sources, oldest first."""
 
     minutes: Sequence[SourceCounts]
     hours: Sequence[SourceCounts]

@@ -42,7 +42,7 @@ class StorageUse:
 
 
 class BatchFiles:
-    """The files of one desk's batches. All methods raise `StorageFailed`."""
+    """Uploaded files of batches in one database. All methods raise `StorageFailed`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -55,9 +55,9 @@ class ReceiptMarks:
         return await self._run_in_writer(work)
 
     async def take_over(self, in_store: StoreMark | None, drawn: str, now_ms: int) -> StoreMark:
-        """Assign the store to this desk, and return the mark to write to it.
+        """Bind the receipt store to this database, and return the ownership mark to write there.
 
-        Skips the numbers that may have been issued after the restored backup.
+        Skips the numbers that may have been issued since the restored backup.
         """
 
         def work(connection: SqlConnection) -> StoreMark:

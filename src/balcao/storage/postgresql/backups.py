@@ -90,7 +90,7 @@ def save(
 
 
 def _save_in_process(rows: tuple[str, str, Path, int], stopped: Stopped) -> None:
-    """Copy the rows in another process: in this one, requests would wait for the interpreter."""
+    """Copy the rows in another process, so that requests do not wait for this one's GIL."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_save_rows, args=(sender, *rows), daemon=True)
@@ -189,7 +189,7 @@ def migrate_saved(address: str, save_old: Callable[[int], None], wait: Callable[
 
 
 def nodes_here(address: str) -> int:
-    """Return the number of processes with an open desk on this database. Raises `StorageFailed`."""
+    """Return the number of nodes that have this database open. Raises `StorageFailed`."""
     with _connected(address) as connection:
         (count,) = connection.execute(_NODES_HERE, (LOCK_CLASS,)).fetchone() or (0,)
         return int(count)

@@ -1,4 +1,4 @@
-"""Read-only inspection of a PostgreSQL desk: see `storage.places.DeskInspection`."""
+"""Read-only inspection of a PostgreSQL database: see `storage.places.DeskInspection`."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

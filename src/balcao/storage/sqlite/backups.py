@@ -72,7 +72,7 @@ def _check_room(folder: Path, desk_bytes: int) -> None:
 
 
 def save_tables(source: Tables, target: Path, schema: int) -> None:
-    """Build a desk of this schema with the rows of another engine's tables.
+    """Build a SQLite database of this schema from the rows of another engine's tables.
 
     The indexes are built at the end, so that those of a large desk do not exceed the page cache.
     """

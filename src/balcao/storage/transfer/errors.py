@@ -2,7 +2,7 @@
 Refusals of backups, restores and moves. Messages are for the operator, in Portuguese: whole
 sentences, without rows and passwords.
 
-MoveRefused               data cannot be moved like this; nothing that serves was changed
+MoveRefused               data cannot be moved in this state; the data in use is unchanged
 BackupError
 ├── BackupRunning         another process is making one in the same folder
 ├── BackupStopped         the server ends; what was made so far is gone

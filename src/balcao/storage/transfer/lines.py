@@ -115,7 +115,7 @@ class Sum:
         self.total += int.from_bytes(blake2b(line, digest_size=_SUM_BYTES).digest(), "big")
 
     def through(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass lines through, adding each to the sum."""
+        """Yield the lines unchanged, adding each to the checksum."""
         for line in lines:
             self.add(line)
             yield line

@@ -277,7 +277,7 @@ class WebApplication:
 
 @dataclass(slots=True)
 class _EventFacts:
-    """Facts about a request, collected for its event."""
+    """Facts about a request, collected for its log event."""
 
     request_id: str
     name: str = "app:outros"

@@ -17,7 +17,7 @@ CACHED_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class OnlineSource:
-    """A source that is asked over the network."""
+    """A source called over the network."""
 
     name: str
     is_on: bool

@@ -96,7 +96,7 @@ class Visitor:
         return self.own_only in (None, asked_by)
 
     def caller(self) -> Caller:
-        """Return the account as the caller of a lookup, without an API key."""
+        """Return the caller of a lookup for this account and person, without an API key."""
         account = self.account
         assert account is not None, "operators ask nothing"
         return account.caller(self.user.user_id)

@@ -56,7 +56,7 @@ class Tools:
 
     @property
     def exports(self) -> Exports:
-        """Writer of statement files; shares its slots with the results of batches."""
+        """Writer of statement files; shares its concurrency limit with results of batches."""
         return Exports(self.results.slots)
 
     @property

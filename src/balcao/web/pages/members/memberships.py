@@ -55,7 +55,7 @@ def page_values(context: PageContext, account: Account) -> Mapping[str, object]:
 
 
 async def give(context: PageContext, account: Account, base: str) -> Response:
-    """Give an operator a membership. With `sentar`, one's own is used at once."""
+    """Add an operator to the account. With `sentar`, the operator switches to it at once."""
     typed, form_id = read(MembershipForm, context.form), context.typed("form_id")
     if not isinstance(typed, MembershipForm) or not form_id:
         return context.problem(422, "Operador não adicionado", _NO_OPERATOR)

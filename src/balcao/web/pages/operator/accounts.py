@@ -156,7 +156,7 @@ async def create(context: PageContext) -> Response:
 
 
 def _step_signature(signed: Signature, step: str) -> Signature:
-    """Derive the signature of one step of the form, so that each step is done once."""
+    """Derive the signature, with its idempotency key, of one step of the form."""
     return Signature(signed.channel, signed.user_id, f"{signed.form_id}.{step}")
 
 

@@ -54,7 +54,7 @@ def _of(text: str) -> str:
 
 
 class ExtensionForm(TypedForm):
-    """The form for an act that extends the validity of certificates."""
+    """The form for a legal act that extends the validity of certificates."""
 
     of: Annotated[str, BeforeValidator(_of)] = Field(alias="certidao")
     issued_from: Annotated[str, BeforeValidator(_day)] = Field(alias="emitidas_de")

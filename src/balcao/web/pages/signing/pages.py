@@ -312,7 +312,7 @@ async def with_session(
 ) -> Response:
     """Return the response with a new session for this person.
 
-    Raises `FormDone` if a session was opened with this number before.
+    Raises `FormDone` if this form submission has already opened a session.
     """
     tools, token, signed = context.tools, new_token(), Signature("web", user.user_id, number)
     browser = name_of(context.request.headers.get("user-agent", ""))
