@@ -72,7 +72,7 @@ def test_the_operations_that_count_are_ticked(house: Service, who: Client) -> No
         ({"cliente": "loja", "teto_creditos": ""}, "teto_creditos", "em consultas ou os dois"),
         ({"cliente": "loja", "teto_creditos": "-1"}, "teto_creditos", "número inteiro"),
         ({"cliente": "loja", "nome": "900.100.001-00 Fulana"}, "nome", "pode ter um CPF"),
-        ({"cliente": "loja-90010000100"}, "cliente", "Não use um CPF"),
+        ({"cliente": "loja-90010000100"}, "cliente", "pode ter um CPF"),
         ({"cliente": "loja", "aviso_percentual": "101"}, "aviso_percentual", "de 1 a 100"),
     ],
 )

@@ -303,7 +303,7 @@ def test_a_fallback(house: Service) -> None:
     assert (again.status, again.json["is_cache"]) == (200, True)
     response = page(house, again, who)
     assert "porque a fonte não deu um resultado. Custou 1 crédito." in response.words
-    assert facts(response)["Origem da resposta"].startswith("reserva:")
+    assert facts(response)["Origem da resposta"].startswith("resultado guardado, porque")
 
 
 def test_times_are_counted_from_the_first_line() -> None:

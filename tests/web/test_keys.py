@@ -226,8 +226,8 @@ def test_restrictions_are_changed_and_shown(house: Service, who: Client) -> None
 @pytest.mark.parametrize(
     ("ips", "complaint"),
     [
-        ("casa", "“casa” não é um endereço nem uma rede."),
-        ("10.0.0.0/8\n10.0.0.7/8", "“10.0.0.7/8” não é um endereço nem uma rede."),
+        ("casa", "“casa” não é um endereço IP nem uma rede."),
+        ("10.0.0.0/8\n10.0.0.7/8", "“10.0.0.7/8” não é um endereço IP nem uma rede."),
         ("\n".join(f"10.0.0.{last}" for last in range(51)), "No máximo 50"),
     ],
 )

@@ -71,7 +71,7 @@ def test_opening_an_account(operator: Browser) -> None:
     )  # fmt: skip
     page = operator.get(response.location)
     assert "Conta criada" in page.words
-    assert "teto de 1.500" in page.words
+    assert "limite de 1.500" in page.words
 
 
 def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
@@ -215,7 +215,7 @@ def test_credits_are_taken_back_down_to_the_held_ones(operator: Browser) -> None
     form_id = new_token()
     refused = give(operator, made, "-71", form_id=form_id)
     assert refused.status == 422
-    assert "Não é possível retirar 71: há 70 disponíveis" in refused.words
+    assert "Não é possível retirar 71. Disponíveis: 70" in refused.words
     assert refused.field("creditos") == "-71"
     # A refused form was not carried out, so it can be sent again.
     assert give(operator, made, "-70", form_id=form_id).location.endswith("feito=creditos")
@@ -232,7 +232,7 @@ def test_credits_are_taken_back_down_to_the_held_ones(operator: Browser) -> None
         ({"creditos": "1,5"}, "Informe um número inteiro"),
         ({"creditos": ""}, "Informe um número inteiro"),
         ({"creditos": "999999999999999"}, "É grande demais"),
-        ({"motivo": ""}, "Diga por quê"),
+        ({"motivo": ""}, "Informe o motivo"),
     ],
 )
 def test_a_wrong_top_up_is_explained(

@@ -308,7 +308,7 @@ def test_acts_are_typed(operator: Browser) -> None:
         ({"certidao": "XX"}, "Escolha a certidão"),
         ({"emitidas_de": "ontem"}, "Escolha um dia"),
         ({"dias": "9999"}, "de 1 a 3650"),
-        ({"ate": "2020-12-31"}, "um dos dois"),
+        ({"ate": "2020-12-31"}, "não os dois"),
         ({"ato": ""}, "O ato tem de 1 a 200"),
     ],
 )
