@@ -12,7 +12,7 @@ from itertools import count
 
 import httpx2
 
-from balcao.fiction.digits import cnpj as cnpj_of
+from balcao.fiction.certificates import head_office_of
 from balcao.service.clock import system_now_ms
 from tests.nodes.harness import Account, Cluster, Node
 
@@ -24,7 +24,7 @@ _numbers = count(1)
 
 
 def new_documents(many: int) -> list[str]:
-    return [cnpj_of(f"9004{next(_numbers):04d}", "0001") for _ in range(many)]
+    return [head_office_of(f"9004{next(_numbers):04d}") for _ in range(many)]
 
 
 @dataclass(frozen=True)
