@@ -255,7 +255,7 @@ def test_only_the_selected_sources(shell: Shell, all_sources: Mapping[str, str])
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("--source serpro", "serpro: ligue com BALCAO_SERPRO__CONSUMER_KEY e"),
+        ("--source serpro", "serpro: ative com BALCAO_SERPRO__CONSUMER_KEY e"),
         (
             "--subject suframa",
             "Nenhuma fonte ativa atende a essa consulta. Fontes de cada consulta: ",
@@ -305,7 +305,7 @@ def test_a_slow_source_is_a_warning(
 ) -> None:
     monkeypatch.setenv("BALCAO_SOURCE_TIMEOUT_SECONDS", "0.000001")
     result = shell("source check --source minha_receita")
-    assert re.search(r"aviso +\d+ +respondeu; devagar", result.out)
+    assert re.search(r"aviso +\d+ +respondeu; lenta", result.out)
 
 
 def test_a_refused_certificate_is_reported_without_names(
