@@ -35,8 +35,8 @@ def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (f"Ato {_OF}", "um dos dois"),
-        (f"Ato {_OF} --days 90 --until 2020-12-31", "um dos dois"),
+        (f"Ato {_OF}", "não os dois"),
+        (f"Ato {_OF} --days 90 --until 2020-12-31", "não os dois"),
         (f"Ato {_OF} --days 0", "de 1 a 3650"),
         (f"Ato {_OF} --days 9 --uf XX", "não é um destes"),
         ("Ato --from 2020-02-30 --to 2020-03-24 --days 9", "não é uma data"),

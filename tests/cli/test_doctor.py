@@ -222,7 +222,7 @@ def test_online_calls_the_sources(shell: Shell, monkeypatch: pytest.MonkeyPatch)
     status, text = found["rede até sefaz"]
     assert (status, text.split(";")[0]) == (
         "warn",
-        "AC: sem conexão (ConnectError) (26 de 26 perguntas)",
+        "AC: sem conexão (ConnectError) (26 de 26 consultas)",
     )
 
 

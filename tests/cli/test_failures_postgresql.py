@@ -23,8 +23,8 @@ AT = 'connection failed: connection to server at "db", port 5432 failed: '
         (AT + 'FATAL:  no pg_hba.conf entry for host "1.2.3.4"', "pg_hba.conf"),
         (AT + "FATAL:  sorry, too many clients already", "max_connections"),
         (AT + "FATAL:  the database system is starting up", "Repita em instantes"),
-        (AT + "Connection refused\n\tIs the server running on that host", "no ar"),
-        (AT + "timeout expired", "no ar"),
+        (AT + "Connection refused\n\tIs the server running on that host", "em funcionamento"),
+        (AT + "timeout expired", "em funcionamento"),
         ("failed to resolve host 'db': [Errno -2] Name or service not known", "DNS"),
         (AT + "something new", "(OperationalError)"),
     ],
@@ -52,7 +52,7 @@ def test_an_invalid_address(shell: Shell, monkeypatch: pytest.MonkeyPatch, broke
     shell.home.create()
     shell.home.pepper()
     result = shell("account list", code=1)
-    assert "não pode ser lido" in result.err
+    assert "é inválido" in result.err
     assert "s3gredo" not in result.out + result.err
 
 

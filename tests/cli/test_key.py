@@ -235,7 +235,7 @@ def test_requirements_of_a_face_key(shell: Shell, line: str, expected: str) -> N
 def test_only_networks_of_a_face_key_can_change(shell: Shell) -> None:
     shell(f"{OF_FACE} --ip 203.0.113.7 --daily-credits 5")
     for change in ("--any-ip", "--operation sintegra", "--any-operation", "--admin"):
-        assert "face BrasilAPI" in shell(f"key change 1 {change}", code=1).err
+        assert "com BrasilAPI" in shell(f"key change 1 {change}", code=1).err
     shell("key change 1 --ip 203.0.113.8")
     answer = shell("key show 1 --json").json
     assert (answer["ips"], answer["operations"]) == (["203.0.113.8/32"], ["compat/brasilapi"])

@@ -123,5 +123,5 @@ def test_the_handbook_shows_what_the_command_prints() -> None:
     handbook = (Path(__file__).parents[2] / "docs/pt/linha-de-comando.md").read_text(
         encoding="utf-8"
     )
-    assert f"por que chave se perguntou (`{_KEY_NAME}`)" in " ".join(handbook.split())
+    assert f"a chave usada (`{_KEY_NAME}`)" in " ".join(handbook.split())
     assert re.search(rf"Custo: +{credits_between(0, 1)}\n", handbook)

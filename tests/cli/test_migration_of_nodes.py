@@ -100,7 +100,7 @@ def test_no_migration_without_its_backup(
     folder.write_text("x")
     monkeypatch.setenv("BALCAO_BACKUP_FOLDER", str(folder / "copias"))
     result = filled("account list", code=1)
-    assert "nada foi alterado" in result.err
+    assert "Nada foi alterado" in result.err
     assert f"BALCAO_OWN_BACKUP_OF_SCHEMA={OLD}" in result.err
     assert (query(address, NOW_THERE), query(address, COLUMN)) == (OLD, 0)
     assert not kept(filled)
