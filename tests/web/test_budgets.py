@@ -118,7 +118,7 @@ def test_people_see_the_budgets_that_limit_them_read_only(house: Service, who: C
     assert "0 de 1 créditos" in seen.words
     assert "Da chave" not in seen.words
     assert "/app/chaves" not in seen.text
-    assert "1 limite em vigor" in consultant.get("/app").words
+    assert "1 orçamento em vigor" in consultant.get("/app").words
     assert consultant.get(PATH).status in {403, 404}
     assert "Da chave" in manager.get("/app/tetos").words
     assert "2 orçamentos em vigor" in manager.get("/app").words

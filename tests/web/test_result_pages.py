@@ -191,7 +191,10 @@ def test_a_receipt_is_found_as_long_as_it_is_kept(tmp_path: Path) -> None:
                 assert response.status == 200
                 opened_at, saved = response.tree.xpath("//a[contains(@href, 'comprovantes')]/@href")
                 assert (opened_at, saved) == (receipt, f"{receipt}?baixar=1")
-            assert "fica guardado por 5 anos" in manager.get(f"/app/consultas/resultado/{number}").words
+            assert (
+                "fica guardado por 5 anos"
+                in manager.get(f"/app/consultas/resultado/{number}").words
+            )
             saved_as = manager.get(f"{receipt}?baixar=1").headers["content-disposition"]
             assert f"_{paths[number].replace('*', 'x')}_" in saved_as
             assert FARMER not in saved_as
