@@ -77,7 +77,7 @@ def test_settings_include_it() -> None:
 
 
 def test_the_command_line_includes_it(at_home: pytest.MonkeyPatch) -> None:
-    assert "ligue com BALCAO_ACME__KEY" in balcao("source list")
+    assert "ative com BALCAO_ACME__KEY" in balcao("source list")
 
     at_home.setenv("BALCAO_ACME__KEY", "uma chave")
     found = balcao("doctor")

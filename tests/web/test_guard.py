@@ -79,7 +79,7 @@ def test_cross_site_signing_in_is_refused(browser: Browser) -> None:
     assert stranger.post("/app/entrar", fields, sec_fetch_site="cross-site").status == 403
     assert REFUSED in stranger.post("/app/entrar", fields, sec_fetch_site="").words
     fields["csrf"] = stranger.get("/app/entrar").field("csrf")
-    assert "não conferem" in stranger.post("/app/entrar", fields, sec_fetch_site="").words
+    assert "incorretos" in stranger.post("/app/entrar", fields, sec_fetch_site="").words
 
 
 def _addresses(who: set[str]) -> list[tuple[str, str]]:
@@ -273,7 +273,7 @@ def test_origins_are_compared_as_a_whole(
     with open_service(tmp_path, public_url=configured) as house:
         fields = {"email": "a@b.co", "senha": "x"}
         answer = Browser(house).post("/app/entrar", fields, sec_fetch_site="", origin=origin)
-        assert ("não conferem" in answer.words) is ours
+        assert ("incorretos" in answer.words) is ours
         assert answer.status == 403
 
 

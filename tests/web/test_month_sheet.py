@@ -47,7 +47,7 @@ def test_the_sheet_has_the_month_s_figures(house: Service, who: Client) -> None:
     assert answer.status == 200
     words = re.sub(r"\s+", "", answer.words)
     for each in (
-        "nocomeçododia99", "Créditosacrescentados+30", "Consumodoperíodo−6", "123", "loja-7",
+        "iníciododia99", "Créditosacrescentados+30", "Consumodoperíodo−6", "123", "loja-7",
         "2consultascobradas;3lançamentos", "Suframa:1porconsulta", "pedido7", "semcliente",
     ):  # fmt: skip
         assert each in words, each

@@ -146,12 +146,12 @@ def test_a_month_in_use_for_too_long() -> None:
     [
         ((2026, 10, 10), (2026, 10, 20), 0, "É o mês mais recente publicado."),
         ((2026, 10, 10), (2026, 11, 8), 0, "É o mês mais recente publicado."),
-        ((2026, 10, 10), (2026, 11, 9), 0, "O de novembro está saindo"),
-        ((2026, 10, 10), (2026, 11, 17), 0, "O de novembro está saindo"),
+        ((2026, 10, 10), (2026, 11, 9), 0, "O mês de novembro deve sair em breve"),
+        ((2026, 10, 10), (2026, 11, 17), 0, "O mês de novembro deve sair em breve"),
         ((2026, 10, 10), (2026, 11, 18), 1, "Um mês mais novo já foi publicado."),
         ((2026, 11, 14), (2026, 11, 15), 0, "É o mês mais recente publicado."),
         ((2026, 10, 10), (2026, 12, 18), 2, "Já foram publicados 2 meses mais novos."),
-        ((2026, 12, 12), (2027, 1, 10), 0, "O de janeiro está saindo"),
+        ((2026, 12, 12), (2027, 1, 10), 0, "O mês de janeiro deve sair em breve"),
         ((2026, 12, 12), (2027, 2, 1), 1, "Um mês mais novo já foi publicado."),
     ],
 )

@@ -63,7 +63,7 @@ def test_sources_are_shown_in_order_with_missing_settings(operator: Browser) -> 
         "Desligada", "Desligada", "Sem consultas recentes", "Desligada",
     ]  # fmt: skip
     assert "nada importado" in company[0][0]
-    assert "ligue com BALCAO_MINHA_RECEITA__URL" in company[1][0]
+    assert "ative com BALCAO_MINHA_RECEITA__URL" in company[1][0]
     assert f"{PROVIDERS}/cnpja" in company[2][0]
     assert "segredo-do-fornecedor" not in page.text
     assert "Desligada" in rows(page, "Certidão federal")[1]

@@ -72,7 +72,7 @@ def test_one_invalid_document_leaves_the_others_usable(browser: Browser) -> None
         assert f"Linha {listed.split().index('9001000200015') + 1}. Um CNPJ tem" in answer.words
     assert "não é um documento" not in sought(browser, f"{GOOD} {FARMER}").words
     many = sought(browser, "9001000200015 " * 8).words
-    assert ("8 linhas não são documentos" in many, "e mais 3" in many) == (True, True)
+    assert ("8 linhas não são documentos" in many, "e outras 3" in many) == (True, True)
 
 
 def test_an_invalid_text_is_explained_and_can_be_corrected(browser: Browser) -> None:
@@ -84,7 +84,7 @@ def test_an_invalid_text_is_explained_and_can_be_corrected(browser: Browser) -> 
     assert sought(browser, "").status == 200
     long = sought(browser, f"{GOOD} " * 1_400)
     assert long.status == 413
-    assert "lote novo" in error(long)
+    assert "crie um lote" in error(long)
     assert browser.get(BOX).status == 200
 
 
