@@ -200,7 +200,7 @@ def test_an_exhausted_balance_pauses(house: Service) -> None:
     body = batcher.until(number, "pausado")
     assert (body["motivo"], body["creditos_gastos"]) == ("saldo", 2)
     assert body["cotacao"]["saldo_apos_maximo"] == 1 - 4
-    assert "Agora há 1 crédito." in body["mensagem"]
+    assert "Disponíveis agora: 1 crédito." in body["mensagem"]
     house.top_up(batcher.client, 10)
     assert batcher.call("POST", f"/{number}/retomar").status == 200
     body = batcher.until(number, "concluido")

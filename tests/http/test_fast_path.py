@@ -531,7 +531,7 @@ def side(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Side]:
 @pytest.fixture
 def fill_memories(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything remembered that may be, at once."""
-    monkeypatch.setattr(Doorkeeper, "knows", lambda self, key: True)
+    monkeypatch.setattr(Doorkeeper, "seen_before", lambda self, key: True)
 
 
 @pytest.mark.usefixtures("fill_memories")
