@@ -239,7 +239,7 @@ def test_column_values_are_counted(tmp_path: Path) -> None:
         "Socios.identificador_socio=4": 1,
         "Simples.opcao_mei=s": 1,
     }
-    assert "Socios.identificador_socio=4: valor desconhecido em 1 linhas" in report.warnings
+    assert "Socios.identificador_socio=4: valor desconhecido em 1 linha" in report.warnings
 
 
 @pytest.mark.parametrize(
