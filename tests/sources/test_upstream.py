@@ -638,7 +638,7 @@ ALLOWED = {
     "cli/service_client.py",
     "sources/upstream.py",
     "examination/service.py",
-    "opendata/fetching/line.py",
+    "opendata/fetching/share_client.py",
     "opendata/fetching/story.py",
 }
 
