@@ -4,10 +4,10 @@ import pytest
 from tools.language import Figures, begins_forbidden, of_comments, of_docstrings, of_documents
 
 # Markers per 1,000 words, and the share of docstrings that begin with a forbidden word.
-DOCSTRING_MARKERS_MAX = 1.0
-COMMENT_MARKERS_MAX = 1.4
-DOCUMENT_MARKERS_MAX = 16.8
-FORBIDDEN_SHARE_MAX = 0.005
+DOCSTRING_MARKERS_MAX = 0.5
+COMMENT_MARKERS_MAX = 1.2
+DOCUMENT_MARKERS_MAX = 0.3
+FORBIDDEN_SHARE_MAX = 0.004
 
 
 def worst(figures: Figures) -> str:
