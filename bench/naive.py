@@ -1,4 +1,4 @@
-"""The same metered lookup in the obvious way: an ORM, a transaction per request.
+"""A metered lookup written the obvious way: an ORM, a transaction per request.
 
 Authentication, a per-minute limit, a cached answer and a durable charge, in SQLAlchemy sessions on
 SQLite (WAL, synchronous=FULL like ours), in worker threads, behind the same server. For comparison

@@ -58,7 +58,7 @@ def test_doctor_reports_it(mistaken: Shell) -> None:
 
 @pytest.mark.parametrize("wrong", [bytes(PEPPER_BYTES), b"half"], ids=["other", "half"])
 def test_no_backup_contains_another_secret(mistaken: Shell, wrong: bytes) -> None:
-    """It would look valid, and in time replace the good ones."""
+    """Such a backup would look valid, and in time replace the good ones."""
     mistaken.home.secret.write_bytes(wrong)
     assert "secret.key" in mistaken("backup create", code=1).err
     assert mistaken("backup list --json").json["backups"] == []

@@ -95,7 +95,7 @@ def test_links_begin_with_the_public_address(shell: Shell, monkeypatch: pytest.M
 def test_otherwise_with_the_address_of_the_service(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may differ from the settings of this terminal."""
+    """The service's address may differ from the settings of this terminal."""
     at = "http://127.0.0.1:8765"
     monkeypatch.setattr("balcao.examination.service.running_address", lambda settings, home: at)
     result = shell(OLGA)

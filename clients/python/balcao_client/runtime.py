@@ -38,7 +38,7 @@ class Answer(Generic[T]):
     replayed: bool
     """Whether it is an earlier answer of the same Idempotency-Key, repeated at no cost."""
     headers: Mapping[str, str]
-    """By name, in lower case."""
+    """Header values by name, in lower case."""
 
 
 class BalcaoError(Exception):

@@ -66,7 +66,7 @@ class Totals:
 
     @property
     def witnesses(self) -> dict[str, str]:
-        """By kind of special case, the key of a row that has it; looked up after the import."""
+        """Keys of rows with a special case, by kind of case; looked up after the import."""
         return {
             kind: key for tally in self.tallies.values() for kind, key in tally.witnesses.items()
         }

@@ -51,7 +51,7 @@ class Snippet:
     file: str
     """The file name to save it under."""
     needs: str
-    """What is needed to run it, in Portuguese, shown after the title."""
+    """Requirements of a program, in Portuguese, shown after its title."""
     escaped: Callable[[str], str]
 
 
