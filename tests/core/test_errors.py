@@ -111,7 +111,7 @@ print(json.dumps({
     "openapi": list(responses[409]["content"]["application/json"]["examples"]),
     "batches": pauses.messages()["MARE_BAIXA"],
     "word": [CODES["MARE_BAIXA"].text, CODES["MARE_BAIXA"].tone],
-    "notice": outcomes.of_code("MARE_BAIXA").title,
+    "notice": outcomes.notice_for_code("MARE_BAIXA").title,
     "complaint": [complaint.field, complaint.text],
     "page": [page.title, page.words.when, list(page.statuses), list(page.messages)],
     "command": CliRunner().invoke(app, ["errors"]).output.count("── TideTooLow"),
