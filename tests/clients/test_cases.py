@@ -1,4 +1,4 @@
-"""Both clients behave as in `clients/cases.json`, against a scripted server."""
+"""The two clients behave as in `clients/cases.json`, against a scripted server."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which time is believed when clocks disagree, case by case (contract 9.8)."""
+"""The accepted time when clocks disagree, case by case (contract 9.8)."""
 
 import pytest
 

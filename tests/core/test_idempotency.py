@@ -31,8 +31,8 @@ def test_a_finished_request_is_answered_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("after_ms", [0, 1, 999, 1_000, 24_999, 25_000, 60_000])
-def test_who_waits_as_long_as_told_finds_the_first_execution_over(after_ms: int) -> None:
-    """It ends within the deadline of the sources, and a commit after it (contract 1.8)."""
+def test_retry_after_outlasts_the_first_execution(after_ms: int) -> None:
+    """`Retry-After` covers the deadline of the sources and a commit (contract 1.8)."""
     with pytest.raises(StillRunning) as waiting:
         admitted(RUNNING, now_ms=NOW + after_ms)
     seconds = waiting.value.retry_in_seconds

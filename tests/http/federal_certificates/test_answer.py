@@ -404,7 +404,7 @@ def test_without_a_source_that_reissues_it_is_503(world: Service) -> None:
 
 
 def test_a_reissued_certificate_is_served_to_the_next_caller(world: Service) -> None:
-    """It replaces the old one in the cache."""
+    """The new certificate replaces the old one in the cache."""
     world.keep(a_federal(code="VELHA"), days=30)
     world.source.finds(a_federal(code="NOVA"))
     new = world.get(federal(f"cnpj={CNPJ}&preferencia_emissao=nova"))

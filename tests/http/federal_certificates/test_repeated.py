@@ -68,7 +68,7 @@ def test_equivalent_requests_are_the_same(world: Service) -> None:
 
 
 def test_an_expired_certificate_is_not_replayed(world: Service) -> None:
-    """It is never delivered as valid: 409 from the day after its effective validity, free."""
+    """A replay is 409, and free, from the day after the certificate's effective validity."""
     world.source.finds(a_federal(validity="2026-08-06"))  # tomorrow
     assert world.get(federal(), idempotency_key=KEY).status == 200
     world.clock.advance(days=1)

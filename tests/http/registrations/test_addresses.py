@@ -50,7 +50,7 @@ def test_an_entry_without_addresses_is_a_miss(world: Service, of: Lookup) -> Non
 @both
 @pytest.mark.parametrize("query", ["", "&error_fallback=true", "&cache_strategy=SO_ONLINE"])
 def test_an_entry_without_addresses_is_no_fallback(world: Service, of: Lookup, query: str) -> None:
-    """It is a miss also when the source fails; without `endereco` it would be served."""
+    """An entry without addresses is a miss also when the source fails."""
     world.keep(registrations(of.document, "SP", a_registration()), days=1)
     world.source.fails()
 
