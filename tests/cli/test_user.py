@@ -123,7 +123,7 @@ def test_operators_and_the_users_of_an_account_are_listed(shell: Shell) -> None:
     ("line", "expected"),
     [
         ("user create ana --name Ana --operator", "não é um endereço de e-mail"),
-        ("user create a@b.co --name ' ' --operator", "caracteres visíveis"),
+        ("user create a@b.co --name ' ' --operator", "deve ter de 1 a 100 caracteres"),
         ("user create a@b.co --name Ana", "informe --account CONTA e --role PAPEL"),
         ("user create a@b.co --name Ana --account acme", "informe --account CONTA e --role PAPEL"),
         ("user create a@b.co --name Ana --operator --account acme", "não pertence a nenhuma conta"),

@@ -74,7 +74,7 @@ def test_no_cpf_in_a_text(text: str) -> None:
 def test_marks_names_and_reasons_refuse_it() -> None:
     assert tag_problem(f"loja-{CPF}") == "cpf"
     assert tag_problem("90.010.001/0001-00") is None
-    assert "CPF" in (terms.name_problem(f"Fulana {PUNCTUATED}") or "")
+    assert "CPF" in (terms.account_name_problem(f"Fulana {PUNCTUATED}") or "")
     assert "CPF" in (terms.reason_problem(f"pedido de {CPF}") or "")
     act = Extension("federal_certificate", None, "2026-01-01", "2026-02-01", None, 90, f"de {CPF}")
     assert "CPF" in (extensions.problem_of(act) or "")

@@ -44,8 +44,8 @@ from balcao.core.errors import (
     UnsupportedMediaType,
 )
 from balcao.core.ledger import Enqueue, available_credits
+from balcao.core.names import check_name
 from balcao.core.people import Action, Signature
-from balcao.core.request_tags import reject_cpf
 from balcao.lookup.admit import check_access
 from balcao.lookup.source_status import QuotedSource, StatusReader, quoted_sources, source_lines
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
@@ -134,9 +134,8 @@ class BatchDesk:
         check_access(operation, upload.caller)
         if upload.media_type not in MEDIA_TYPES:
             raise UnsupportedMediaType
-        if len(upload.name) > NAME_CHARACTERS_MAX:
-            raise InvalidParameter(f"O parâmetro nome tem no máximo {NAME_CHARACTERS_MAX} letras.")
-        reject_cpf(upload.name, "nome")
+        if upload.name:
+            check_name(upload.name, NAME_CHARACTERS_MAX, "nome")
         common = {
             name: value
             for name, value in upload.parameters

@@ -23,10 +23,10 @@ from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.terms import (
+    account_name_problem,
     ceiling_problem,
     certificates_problem,
     includes_certificates,
-    name_problem,
 )
 
 app = typer.Typer(no_args_is_help=True, help="Cria, mostra, altera e suspende contas.")
@@ -68,7 +68,7 @@ def create(
     """
     from balcao.storage.contract import NewAccount
 
-    refuse(name_problem(name), "NOME")
+    refuse(account_name_problem(name), "NOME")
     _check_terms(plan, certificates=certificates, ceiling=ceiling)
     new = NewAccount(
         name=name,

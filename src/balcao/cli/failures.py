@@ -15,11 +15,11 @@ def refuse(problem: str | None, where: str) -> None:
         raise typer.BadParameter(problem, param_hint=where)
 
 
-def refuse_invisible(text: str, characters_max: int, where: str) -> None:
-    """Raise `BadParameter` for a name that is empty, too long or not printable."""
-    if not text.strip() or not text.isprintable() or len(text) > characters_max:
-        refuse(f"deve ter até {characters_max} caracteres visíveis.", where)
-    refuse_person(text, where)
+def refuse_name(text: str, characters_max: int, where: str) -> None:
+    """Raise `BadParameter` for an invalid name."""
+    from balcao.core.names import name_problem
+
+    refuse(name_problem(text, characters_max), where)
 
 
 def refuse_person(text: str, where: str) -> None:

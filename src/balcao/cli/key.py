@@ -8,7 +8,7 @@ import typer
 
 from balcao.cli import budget
 from balcao.cli.arguments import one_of, parse_expiry
-from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
+from balcao.cli.failures import CommandFailed, refuse, refuse_name
 from balcao.cli.installation import AccountName, open_installation
 from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when, whole
 from balcao.core import writing
@@ -105,7 +105,7 @@ def create(
 
     if expires is not None and expires <= system_now_ms():
         refuse("essa data já passou.", "--expires")
-    refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
+    refuse_name(name, NAME_CHARACTERS_MAX, "--name")
     if face is None:
         if daily_credits is not None:
             refuse("só com --face; para outras chaves: budget create.", "--daily-credits")

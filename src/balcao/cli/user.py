@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.arguments import one_of
-from balcao.cli.failures import CommandFailed, refuse, refuse_invisible
+from balcao.cli.failures import CommandFailed, refuse, refuse_name
 from balcao.cli.installation import Installation, open_installation, wait_for
 from balcao.cli.output import AsJson, Note, TextTable, program, record, show, when
 from balcao.core.people import (
@@ -66,7 +66,7 @@ def create(
     if not is_email(email):
         refuse("não é um endereço de e-mail.", "EMAIL")
     name = name.strip()
-    refuse_invisible(name, NAME_CHARACTERS_MAX, "--name")
+    refuse_name(name, NAME_CHARACTERS_MAX, "--name")
     if operator and (account is not None or role is not None):
         refuse(
             "um operador não pertence a nenhuma conta. Não use --account nem --role.",

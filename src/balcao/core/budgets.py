@@ -17,7 +17,7 @@ import msgspec
 
 from balcao.core.calendar import civil_day_text, civil_month, day_starts_ms, from_ms
 from balcao.core.errors import InvalidParameter
-from balcao.core.request_tags import reject_cpf
+from balcao.core.names import check_name
 
 OwnerKind: TypeAlias = Literal["chave", "lote", "carteira", "cliente"]
 PeriodKind: TypeAlias = Literal["uma_vez", "dia", "mes"]
@@ -251,9 +251,7 @@ def validated(budget: Budget, paths: Sequence[str]) -> Budget:
     Raises `InvalidParameter` and `TagWithCpf`, which name the field of the API (contract 12.1).
     """
     name = budget.name.strip()
-    if not 1 <= len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
-        raise InvalidParameter(f"nome: de 1 a {NAME_CHARACTERS_MAX} caracteres visíveis.")
-    reject_cpf(name, "nome")
+    check_name(name, NAME_CHARACTERS_MAX, "nome")
     if budget.owner_kind in MADE_WITH_OWNER:
         # Its ceiling is the one confirmed for the owner: in credits, for all its operations.
         if budget.credits_max is None:

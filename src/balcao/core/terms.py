@@ -6,6 +6,7 @@ its argument before them.
 
 from balcao.core.access import Account, Plan
 from balcao.core.ledger import Audit, Change, TopUp
+from balcao.core.names import name_problem
 from balcao.core.people import Signature
 from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
@@ -14,17 +15,15 @@ CREDITS_MAX = 1_000_000_000_000
 REASON_CHARACTERS_MAX = 500
 
 
-def name_problem(name: str) -> str | None:
+def account_name_problem(name: str) -> str | None:
     """Return the error in an account's name, or None; it must not look like a number."""
     if not name.strip() or name != name.strip():
         return "não pode ser vazio, nem começar ou terminar com espaço."
     if name.isdecimal():
         return "não pode ser só um número, porque toda conta já tem um número."
-    if not name.isprintable() or len(name) > ACCOUNT_NAME_CHARACTERS_MAX:
-        return f"deve ter até {ACCOUNT_NAME_CHARACTERS_MAX} caracteres visíveis."
     if name.startswith("-"):
         return "não pode começar com hífen."
-    return CPF_IN_NAME if contains_cpf(name) else None
+    return name_problem(name, ACCOUNT_NAME_CHARACTERS_MAX)
 
 
 def ceiling_problem(plan: Plan, ceiling_credits: int | None) -> str | None:

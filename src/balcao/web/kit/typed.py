@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from balcao.core.names import name_problem
 from balcao.core.people import NAME_CHARACTERS_MAX, is_email
 from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
@@ -63,10 +64,12 @@ def one_of(choices: Container[str], complaint: str) -> BeforeValidator:
     return checked(choices.__contains__, complaint)
 
 
-def is_name(text: str) -> bool:
-    """Return whether a text can be the name of a person or a key on our pages."""
-    return 0 < len(text) <= NAME_CHARACTERS_MAX and text.isprintable()
+def checked_name(text: str) -> str:
+    """Return the name of a person or a key. Raises `ValueError` for an invalid one."""
+    if (problem := name_problem(text, NAME_CHARACTERS_MAX)) is not None:
+        raise ValueError(f"O nome {problem}")
+    return text
 
 
-PERSON_NAME = checked(is_name, f"Informe o nome, com até {NAME_CHARACTERS_MAX} caracteres.")
+NAME = BeforeValidator(checked_name)
 EMAIL = checked(is_email, "Informe um e-mail completo.")

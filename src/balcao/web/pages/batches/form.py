@@ -31,9 +31,10 @@ from balcao.core.errors import (
 )
 from balcao.core.federation import ALL, UFS
 from balcao.core.file_limits import MEGABYTE
+from balcao.core.names import name_problem
 from balcao.core.problems import problem_of
 from balcao.core.recognition import recognise, separate_documents
-from balcao.core.request_tags import CPF_IN_NAME, TAG_CHARACTERS, contains_cpf, tag_problem
+from balcao.core.request_tags import TAG_CHARACTERS, tag_problem
 from balcao.core.search_box import invalid_lines
 from balcao.core.writing import whole
 from balcao.http.authenticator import must_wait
@@ -228,10 +229,8 @@ def _chosen_columns(typed: Mapping[str, str]) -> dict[str, Choice]:
 def _complaints(context: PageContext, form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:
     """Return errors by field, as far as they can be found before the list is read."""
     complaints: dict[str, str] = {}
-    if len(typed["nome"]) > NAME_CHARACTERS_MAX:
-        complaints["nome"] = f"O nome tem no máximo {NAME_CHARACTERS_MAX} caracteres."
-    elif contains_cpf(typed["nome"]):
-        complaints["nome"] = f"O nome {CPF_IN_NAME}"
+    if typed["nome"] and (problem := name_problem(typed["nome"], NAME_CHARACTERS_MAX)):
+        complaints["nome"] = f"O nome {problem}"
     if typed["cliente"]:
         match tag_problem(typed["cliente"]):
             case "form":

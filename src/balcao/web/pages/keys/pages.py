@@ -20,14 +20,13 @@ from balcao.core.access import (
 from balcao.core.calendar import day_starts_ms
 from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.errors import FormDone
-from balcao.core.people import NAME_CHARACTERS_MAX
 from balcao.core.writing import listed
 from balcao.operations.contract import curl_line
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import for_reader
-from balcao.web.kit.typed import TypedForm, checked, is_name, read
+from balcao.web.kit.typed import NAME, TypedForm, read
 from balcao.web.kit.words import vocabulary
 from balcao.web.kit.words.vocabulary import Word
 
@@ -117,9 +116,7 @@ class KeyRulesForm(TypedForm):
 class NewKeyForm(KeyRulesForm):
     """The form of a new key."""
 
-    name: Annotated[
-        str, checked(is_name, f"Informe um nome de até {NAME_CHARACTERS_MAX} caracteres.")
-    ] = Field(alias="nome")
+    name: Annotated[str, NAME] = Field(alias="nome")
     expires_ms: Annotated[int | None, BeforeValidator(_end_of_day)] = Field(alias="vale_ate")
     per_minute: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_minuto")
     per_day: Annotated[int | None, BeforeValidator(_limit)] = Field(alias="por_dia")

@@ -19,7 +19,7 @@ from balcao.storage.people import NewUser
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, one_of, read
+from balcao.web.kit.typed import EMAIL, NAME, TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
 from balcao.web.pages.members import memberships
 
@@ -52,7 +52,7 @@ _NO_LINK = "Um usuário suspenso não pode usar o link. Reative o usuário antes
 class MemberForm(TypedForm):
     """The name and the role of an account's user."""
 
-    name: Annotated[str, PERSON_NAME] = Field(alias="nome")
+    name: Annotated[str, NAME] = Field(alias="nome")
     role: Annotated[MembershipRole, one_of(ROLES, "Escolha um dos papéis.")] = Field(alias="papel")
 
 

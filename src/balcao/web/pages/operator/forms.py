@@ -10,16 +10,16 @@ from balcao.core.errors import InvalidParameter
 from balcao.core.people import Signature, is_email
 from balcao.core.questions import Mode
 from balcao.core.terms import (
+    account_name_problem,
     ceiling_problem,
     certificates_problem,
     credits_problem,
     includes_certificates,
-    name_problem,
     reason_problem,
 )
 from balcao.storage.people import Terms
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.typed import TypedForm, is_name, one_of
+from balcao.web.kit.typed import TypedForm, checked_name, one_of
 from balcao.web.kit.words.vocabulary import MODES, PLANS
 
 _FORM_ID_CHARACTERS = range(16, 65)
@@ -74,7 +74,7 @@ def _is_ticked(text: str) -> bool:
 
 
 def _account_name(text: str) -> str:
-    _refuse(name_problem(text))
+    _refuse(account_name_problem(text))
     return text
 
 
@@ -123,9 +123,7 @@ def _person(text: str, info: ValidationInfo) -> str:
 
 
 def _name_or_nothing(text: str) -> str:
-    if text and not is_name(text):
-        raise ValueError("Informe um nome de até 100 caracteres.")
-    return text
+    return checked_name(text) if text else text
 
 
 class NewAccountForm(TermsForm):

@@ -15,7 +15,7 @@ from balcao.core.people import User
 from balcao.storage.people import NewUser
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import EarlyResponse, PageContext
-from balcao.web.kit.typed import EMAIL, PERSON_NAME, TypedForm, read
+from balcao.web.kit.typed import EMAIL, NAME, TypedForm, read
 from balcao.web.pages.members import with_link
 from balcao.web.pages.operator.forms import once
 
@@ -45,7 +45,7 @@ _LAST = (
 class NewOperatorForm(TypedForm):
     """The form of a new operator."""
 
-    name: Annotated[str, PERSON_NAME] = Field(alias="nome")
+    name: Annotated[str, NAME] = Field(alias="nome")
     email: Annotated[str, EMAIL]
 
 

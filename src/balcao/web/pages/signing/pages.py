@@ -21,7 +21,9 @@ from balcao.accounts.links import (
 )
 from balcao.core.addresses import rate_limit_address
 from balcao.core.errors import EmailTaken, FormDone, RateLimited, StorageFailed
+from balcao.core.names import name_problem
 from balcao.core.people import (
+    NAME_CHARACTERS_MAX,
     Credentials,
     Signature,
     User,
@@ -30,12 +32,10 @@ from balcao.core.people import (
     password_problem,
 )
 from balcao.core.rate_limit import Limit
-from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 from balcao.storage.people import Link, NewUser
 from balcao.web.kit import guard, throttle
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.returning import HOME, local_address
-from balcao.web.kit.typed import is_name
 from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.browsers import name_of
 from balcao.web.pages.status import ANSWERS
@@ -252,10 +252,8 @@ def _ticket(context: PageContext) -> tuple[SignInTicket | None, User | None]:
 async def _complaint(
     context: PageContext, email: str, first: NewUser | None, names: Sequence[str]
 ) -> str | None:
-    if first is not None and not is_name(first.name):
-        return "Informe o seu nome."
-    if first is not None and contains_cpf(first.name):
-        return f"O nome {CPF_IN_NAME}"
+    if first is not None and (problem := name_problem(first.name, NAME_CHARACTERS_MAX)):
+        return f"O nome {problem}"
     if not is_email(email):
         return "Informe um e-mail completo."
     return await new_password_problem(context, email, names)
