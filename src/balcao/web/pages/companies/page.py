@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import msgspec
 from starlette.responses import Response
@@ -64,7 +65,7 @@ PATH = "/app/empresas"
 
 EVERYTHING = "falta"  # the value of the button for everything that is missing
 ANOTHER_UF = "?"  # in place of a button's UF: the one chosen in the list next to it
-SHOWN_REQUESTS = 12
+SHOWN_ENTRIES = 12
 
 # Most answers arrive within this time; the page shows the others as they come.
 _AT_ONCE_SECONDS = 2.5
@@ -94,6 +95,15 @@ class RegisterLine:
         """The number of its receipt."""
         trace = self.register.result
         return trace.certificate.receipt_id if trace and trace.certificate else None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """Consecutive equal requests; `row` is the newest, `credits` the cost of all."""
+
+    row: history.RequestRow
+    times: int
+    credits: int
 
 
 async def show(context: PageContext) -> Response:
@@ -260,6 +270,7 @@ async def _page(
         each.form.subject == "company" and each.result is not None and each.result.code in ABSENCES
         for each in found.registers
     )
+    timeline = _timeline([names.row(trace) for trace in found.requests])
     cursor = context.query("filiais")
     response = context.page(
         "empresa.html",
@@ -289,8 +300,8 @@ async def _page(
         linked=await facts.linked_to(context, cnpj),
         establishments=await facts.establishments_of(context, cnpj, cursor),
         cursor=cursor,
-        rows=[names.row(trace) for trace in found.requests[:SHOWN_REQUESTS]],
-        more_requests=len(found.requests) > SHOWN_REQUESTS,
+        timeline=timeline[:SHOWN_ENTRIES],
+        more_requests=len(timeline) > SHOWN_ENTRIES,
         own_only=context.person.own_only is not None,
         **_of_the_api(context, cnpj, found.home),
     )
@@ -311,6 +322,13 @@ def _line(context: PageContext, names: history.Names, register: Register, now: i
         failure,
         context.account.has_certificates or not register.form.certificate,
     )
+
+
+def _timeline(rows: Sequence[history.RequestRow]) -> Sequence[TimelineEntry]:
+    """Return an entry for each run of requests with the same lookup, outcome and caller."""
+    runs = groupby(rows, key=lambda row: (row.operation, row.trace.uf, row.outcome, row.who))
+    alike = [list(run) for _, run in runs]
+    return [TimelineEntry(run[0], len(run), sum(row.trace.credits for row in run)) for run in alike]
 
 
 def _other_ufs(
