@@ -7,11 +7,13 @@ link contains a CPF.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from balcao.core.recognition import Kind, recognise
-from balcao.web.kit.lookups.forms import DOCUMENTS, FORMS, LookupForm
+from balcao.core.documents import Cnpj
+from balcao.core.recognition import Kind, document_of, recognise
+from balcao.web.kit.lookups.forms import DOCUMENTS, FORMS, LookupForm, addressable
 
 Field: TypeAlias = Literal["cnpj", "cpf"]
 
@@ -36,6 +38,10 @@ _OTHERS: Mapping[Kind, str] = {
     "cut": "A planilha cortou este número e os últimos dígitos se perderam.",
     "ambiguous": "Faltam zeros à esquerda. Digite o número completo.",
 }
+# The completed number is confirmed by a click, as the lookup may cost something.
+_WITH_ZEROS = Markup(
+    'Faltam zeros à esquerda. <a class="button plain small" href="/app/consultas/{}?{}">É {}?</a>'
+)
 _REQUEST = Markup(
     'Este é o número de uma consulta, não um documento. <a href="/app/historico/{}">Ver essa'
     " consulta</a>"
@@ -43,8 +49,9 @@ _REQUEST = Markup(
 _LINK = Markup('<a href="/app/consultas/{}">{}</a>')
 
 
-def advice(form: LookupForm, field: Field, text: str) -> str | None:
+def advice(form: LookupForm, field: Field, typed: Mapping[str, str]) -> str | None:
     """Explain why a text is not the document of this field; None: it is empty."""
+    text = typed[field]
     seen = recognise(text)
     name = field.upper()
     match seen.kind:
@@ -58,7 +65,12 @@ def advice(form: LookupForm, field: Field, text: str) -> str | None:
             return WORDS[field]
         case "cnpj" | "cpf" if seen.kind != field:
             return other_kind(form, field)
-        case "cnpj" | "cpf":  # leading zeros are missing
+        case "cnpj":  # leading zeros are missing
+            meant = document_of(text)
+            assert isinstance(meant, Cnpj)
+            query = urlencode({**addressable(typed), "cnpj": meant.text})
+            return _WITH_ZEROS.format(form.slug, query, meant.punctuated)
+        case "cpf":
             return _OTHERS["ambiguous"]
         case "root" | "cut" | "ambiguous":
             return _OTHERS[seen.kind]

@@ -77,7 +77,7 @@ def field_error(problem: Problem, form: LookupForm, typed: Mapping[str, str]) ->
         return FieldError(notice.field, notice.text.format(days_max=form.days_max))
     for field in DOCUMENTS:
         if notice is not None and notice.field == field:
-            text = advice(form, field, typed[field])
+            text = advice(form, field, typed)
             return notice if text is None else FieldError(field, text)
     return notice
 
