@@ -63,7 +63,7 @@ def test_a_folder_is_named_by_its_subject() -> None:
 
 def test_operations_are_unique() -> None:
     for names in zip(
-        *((each.subject, each.endpoint, each.path, each.form.slug) for each in ALL_OPERATIONS),
+        *((each.subject, each.path, each.form.slug) for each in ALL_OPERATIONS),
         strict=True,
     ):
         assert len(set(names)) == len(ALL_OPERATIONS)

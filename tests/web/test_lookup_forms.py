@@ -54,7 +54,7 @@ def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> 
     answer = browser.get("/app/consultas")
     assert answer.status == 200
     links = answer.tree.xpath("//tbody//a/@href")
-    assert links == [FEDERAL, STATE, COMPANY, SINTEGRA, RURAL, ZONE_FORM]
+    assert links == [COMPANY, SINTEGRA, FEDERAL, STATE, RURAL, ZONE_FORM]
     assert answer.words.count("1 crédito com certidão guardada, 2 na fonte") == 2
     assert "Disponíveis: 100.000 créditos" in answer.words
 
@@ -112,7 +112,10 @@ def test_a_result_can_be_renewed_and_reissued(house: Service, browser: Browser) 
     (again,) = browser.get(STATE).tree.xpath("//main//aside//li/a/@href")
     assert again == f"{STATE}?cnpj={GOOD}", "a company of a moment ago fills any form"
     assert browser.get(again).tree.xpath("//input[@name='cnpj']/@value") == [GOOD]
-    assert not browser.get(RURAL).tree.xpath("//main//aside"), "no company is asked for"
+    assert browser.get(FEDERAL).tree.xpath("//main//aside//li/a/@href") == [
+        f"{FEDERAL}?cnpj={GOOD}"
+    ]
+    assert not browser.get(RURAL).tree.xpath("//main//aside//li"), "no company is asked for"
     before = balance(house)
     forms = result.tree.xpath("//form[contains(@class, 'once-more')]")
     answer = result
@@ -475,7 +478,14 @@ THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
         (COMPANY, {"cnpj": "900100010001"}, ("O CNPJ tem 14 caracteres; aqui há 12.", [])),
         (COMPANY, {"cnpj": "90010001"}, ("Esta é a raiz de um CNPJ", [])),
         (COMPANY, {"cnpj": "9,001E+13"}, ("A planilha cortou este número", [])),
-        (COMPANY, {"cnpj": "9001000000180"}, ("Faltam zeros à esquerda.", [])),
+        (
+            COMPANY,
+            {"cnpj": "9001000000180"},
+            (
+                "Faltam zeros à esquerda. É 09.001.000/0001-80?",
+                [f"{COMPANY}?cnpj=09001000000180"],
+            ),
+        ),
         (
             COMPANY,
             {"cnpj": "900.100.001-00"},

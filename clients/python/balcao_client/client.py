@@ -37,35 +37,6 @@ Uf = Literal[
     "TO",
 ]
 Uf2 = Literal[
-    "BR",
-    "AC",
-    "AL",
-    "AM",
-    "AP",
-    "BA",
-    "CE",
-    "DF",
-    "ES",
-    "GO",
-    "MA",
-    "MG",
-    "MS",
-    "MT",
-    "PA",
-    "PB",
-    "PE",
-    "PI",
-    "RJ",
-    "RN",
-    "RO",
-    "RR",
-    "RS",
-    "SC",
-    "SE",
-    "SP",
-    "TO",
-]
-Uf3 = Literal[
     "AC",
     "AL",
     "AM",
@@ -94,6 +65,35 @@ Uf3 = Literal[
     "SP",
     "TO",
 ]
+Uf3 = Literal[
+    "BR",
+    "AC",
+    "AL",
+    "AM",
+    "AP",
+    "BA",
+    "CE",
+    "DF",
+    "ES",
+    "GO",
+    "MA",
+    "MG",
+    "MS",
+    "MT",
+    "PA",
+    "PB",
+    "PE",
+    "PI",
+    "RJ",
+    "RN",
+    "RO",
+    "RR",
+    "RS",
+    "SC",
+    "SE",
+    "SP",
+    "TO",
+]
 Estado = Literal[
     "invalida",
     "repetida",
@@ -109,22 +109,30 @@ Estado = Literal[
 class Balcao(SyncClient):
     """Client with blocking methods."""
 
-    def suframa(
+    def cnpj_receita_federal(
         self,
         cnpj: str,
         *,
         cache: int | None = None,
+        cache_strategy: Literal[
+            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        optin: Literal["0", "1"] | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
         referencia: str | None = None,
         idempotency_key: str | None = None,
-    ) -> Answer[types.RespostaSuframa]:
-        """Inscrição na Suframa.
+    ) -> Answer[types.RespostaEmpresa]:
+        """Dados cadastrais da empresa (Receita Federal).
 
         cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
         Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
-        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar.
+        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
         creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
         consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
@@ -136,9 +144,14 @@ class Balcao(SyncClient):
         return self._ask(
             Call(
                 "GET",
-                "/consultas/v2/suframa/{}",
+                "/consultas/v2/cnpj-receita-federal/{}",
                 documents=(cnpj,),
-                query={"cache": cache, "creditos_maximos": creditos_maximos},
+                query={
+                    "cache": cache,
+                    "cache_strategy": cache_strategy,
+                    "optin": optin,
+                    "creditos_maximos": creditos_maximos,
+                },
                 headers={"X-Cliente": cliente, "X-Referencia": referencia},
                 idempotent=True,
                 idempotency_key=idempotency_key,
@@ -188,62 +201,6 @@ class Balcao(SyncClient):
                 "GET",
                 "/consultas/v2/sintegra/{}",
                 documents=(cnpj,),
-                query={
-                    "uf": uf,
-                    "cache": cache,
-                    "cache_strategy": cache_strategy,
-                    "error_fallback": error_fallback,
-                    "endereco": endereco,
-                    "creditos_maximos": creditos_maximos,
-                },
-                headers={"X-Cliente": cliente, "X-Referencia": referencia},
-                idempotent=True,
-                idempotency_key=idempotency_key,
-            )
-        )
-
-    def produtor_rural(
-        self,
-        cpf: str,
-        *,
-        uf: Uf2,
-        cache: int | None = None,
-        cache_strategy: Literal[
-            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
-        ]
-        | None = None,
-        error_fallback: bool | None = None,
-        endereco: bool | None = None,
-        creditos_maximos: int | None = None,
-        cliente: str | None = None,
-        referencia: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Answer[types.RespostaProdutorRural]:
-        """Inscrições estaduais do produtor rural.
-
-        cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada. `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
-        aceito pela idade.
-        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
-        fonte falhar. Vale para cada UF.
-        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
-        por requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
-        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
-        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
-        recusado (`MARCA_COM_CPF`).
-        referencia: Um código seu para a consulta, como o número de um pedido. Use em
-        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        """
-        return self._ask(
-            Call(
-                "GET",
-                "/consultas/v2/produtor-rural/{}",
-                documents=(cpf,),
                 query={
                     "uf": uf,
                     "cache": cache,
@@ -316,7 +273,7 @@ class Balcao(SyncClient):
         self,
         cnpj: str,
         *,
-        uf: Uf3,
+        uf: Uf2,
         atualizar_online: bool | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
@@ -353,7 +310,99 @@ class Balcao(SyncClient):
             )
         )
 
-    def cnpj_receita_federal(
+    def produtor_rural(
+        self,
+        cpf: str,
+        *,
+        uf: Uf3,
+        cache: int | None = None,
+        cache_strategy: Literal[
+            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        error_fallback: bool | None = None,
+        endereco: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaProdutorRural]:
+        """Inscrições estaduais do produtor rural.
+
+        cpf: CPF completo, com ou sem pontuação.
+        uf: UF consultada. `BR` consulta todas.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
+        idade.
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/produtor-rural/{}",
+                documents=(cpf,),
+                query={
+                    "uf": uf,
+                    "cache": cache,
+                    "cache_strategy": cache_strategy,
+                    "error_fallback": error_fallback,
+                    "endereco": endereco,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def suframa(
+        self,
+        cnpj: str,
+        *,
+        cache: int | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaSuframa]:
+        """Inscrição na Suframa.
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/suframa/{}",
+                documents=(cnpj,),
+                query={"cache": cache, "creditos_maximos": creditos_maximos},
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def cotacao_cnpj_receita_federal(
         self,
         cnpj: str,
         *,
@@ -366,9 +415,8 @@ class Balcao(SyncClient):
         creditos_maximos: int | None = None,
         cliente: str | None = None,
         referencia: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Answer[types.RespostaEmpresa]:
-        """Dados cadastrais da empresa (Receita Federal).
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Dados cadastrais da empresa (Receita Federal).
 
         cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
         Letras são aceitas nas doze primeiras posições.
@@ -388,7 +436,7 @@ class Balcao(SyncClient):
         return self._ask(
             Call(
                 "GET",
-                "/consultas/v2/cnpj-receita-federal/{}",
+                "/cotacoes/v2/cnpj-receita-federal/{}",
                 documents=(cnpj,),
                 query={
                     "cache": cache,
@@ -396,41 +444,6 @@ class Balcao(SyncClient):
                     "optin": optin,
                     "creditos_maximos": creditos_maximos,
                 },
-                headers={"X-Cliente": cliente, "X-Referencia": referencia},
-                idempotent=True,
-                idempotency_key=idempotency_key,
-            )
-        )
-
-    def cotacao_suframa(
-        self,
-        cnpj: str,
-        *,
-        cache: int | None = None,
-        creditos_maximos: int | None = None,
-        cliente: str | None = None,
-        referencia: str | None = None,
-    ) -> Answer[types.RespostaCotacao]:
-        """Quanto custaria: Inscrição na Suframa.
-
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
-        Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
-        0 força uma nova consulta. Prevalece sobre o cabeçalho.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
-        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
-        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
-        recusado (`MARCA_COM_CPF`).
-        referencia: Um código seu para a consulta, como o número de um pedido. Use em
-        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        """
-        return self._ask(
-            Call(
-                "GET",
-                "/cotacoes/v2/suframa/{}",
-                documents=(cnpj,),
-                query={"cache": cache, "creditos_maximos": creditos_maximos},
                 headers={"X-Cliente": cliente, "X-Referencia": referencia},
             )
         )
@@ -477,59 +490,6 @@ class Balcao(SyncClient):
                 "GET",
                 "/cotacoes/v2/sintegra/{}",
                 documents=(cnpj,),
-                query={
-                    "uf": uf,
-                    "cache": cache,
-                    "cache_strategy": cache_strategy,
-                    "error_fallback": error_fallback,
-                    "endereco": endereco,
-                    "creditos_maximos": creditos_maximos,
-                },
-                headers={"X-Cliente": cliente, "X-Referencia": referencia},
-            )
-        )
-
-    def cotacao_produtor_rural(
-        self,
-        cpf: str,
-        *,
-        uf: Uf2,
-        cache: int | None = None,
-        cache_strategy: Literal[
-            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
-        ]
-        | None = None,
-        error_fallback: bool | None = None,
-        endereco: bool | None = None,
-        creditos_maximos: int | None = None,
-        cliente: str | None = None,
-        referencia: str | None = None,
-    ) -> Answer[types.RespostaCotacao]:
-        """Quanto custaria: Inscrições estaduais do produtor rural.
-
-        cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada. `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
-        aceito pela idade.
-        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
-        fonte falhar. Vale para cada UF.
-        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
-        por requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
-        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
-        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
-        recusado (`MARCA_COM_CPF`).
-        referencia: Um código seu para a consulta, como o número de um pedido. Use em
-        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        """
-        return self._ask(
-            Call(
-                "GET",
-                "/cotacoes/v2/produtor-rural/{}",
-                documents=(cpf,),
                 query={
                     "uf": uf,
                     "cache": cache,
@@ -597,7 +557,7 @@ class Balcao(SyncClient):
         self,
         cnpj: str,
         *,
-        uf: Uf3,
+        uf: Uf2,
         atualizar_online: bool | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
@@ -631,29 +591,34 @@ class Balcao(SyncClient):
             )
         )
 
-    def cotacao_cnpj_receita_federal(
+    def cotacao_produtor_rural(
         self,
-        cnpj: str,
+        cpf: str,
         *,
+        uf: Uf3,
         cache: int | None = None,
         cache_strategy: Literal[
             "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
         ]
         | None = None,
-        optin: Literal["0", "1"] | None = None,
+        error_fallback: bool | None = None,
+        endereco: bool | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
         referencia: str | None = None,
     ) -> Answer[types.RespostaCotacao]:
-        """Quanto custaria: Dados cadastrais da empresa (Receita Federal).
+        """Quanto custaria: Inscrições estaduais do produtor rural.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
-        Letras são aceitas nas doze primeiras posições.
+        cpf: CPF completo, com ou sem pontuação.
+        uf: UF consultada. `BR` consulta todas.
         cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
         aceito pela idade.
         cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
-        fonte falhar.
-        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
+        idade.
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
         creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
         consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
@@ -665,14 +630,49 @@ class Balcao(SyncClient):
         return self._ask(
             Call(
                 "GET",
-                "/cotacoes/v2/cnpj-receita-federal/{}",
-                documents=(cnpj,),
+                "/cotacoes/v2/produtor-rural/{}",
+                documents=(cpf,),
                 query={
+                    "uf": uf,
                     "cache": cache,
                     "cache_strategy": cache_strategy,
-                    "optin": optin,
+                    "error_fallback": error_fallback,
+                    "endereco": endereco,
                     "creditos_maximos": creditos_maximos,
                 },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+            )
+        )
+
+    def cotacao_suframa(
+        self,
+        cnpj: str,
+        *,
+        cache: int | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Inscrição na Suframa.
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/cotacoes/v2/suframa/{}",
+                documents=(cnpj,),
+                query={"cache": cache, "creditos_maximos": creditos_maximos},
                 headers={"X-Cliente": cliente, "X-Referencia": referencia},
             )
         )
@@ -1252,22 +1252,30 @@ class Balcao(SyncClient):
 class BalcaoAsync(AsyncClient):
     """Client with coroutines."""
 
-    async def suframa(
+    async def cnpj_receita_federal(
         self,
         cnpj: str,
         *,
         cache: int | None = None,
+        cache_strategy: Literal[
+            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        optin: Literal["0", "1"] | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
         referencia: str | None = None,
         idempotency_key: str | None = None,
-    ) -> Answer[types.RespostaSuframa]:
-        """Inscrição na Suframa.
+    ) -> Answer[types.RespostaEmpresa]:
+        """Dados cadastrais da empresa (Receita Federal).
 
         cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
         Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
-        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar.
+        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
         creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
         consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
@@ -1279,9 +1287,14 @@ class BalcaoAsync(AsyncClient):
         return await self._ask(
             Call(
                 "GET",
-                "/consultas/v2/suframa/{}",
+                "/consultas/v2/cnpj-receita-federal/{}",
                 documents=(cnpj,),
-                query={"cache": cache, "creditos_maximos": creditos_maximos},
+                query={
+                    "cache": cache,
+                    "cache_strategy": cache_strategy,
+                    "optin": optin,
+                    "creditos_maximos": creditos_maximos,
+                },
                 headers={"X-Cliente": cliente, "X-Referencia": referencia},
                 idempotent=True,
                 idempotency_key=idempotency_key,
@@ -1331,62 +1344,6 @@ class BalcaoAsync(AsyncClient):
                 "GET",
                 "/consultas/v2/sintegra/{}",
                 documents=(cnpj,),
-                query={
-                    "uf": uf,
-                    "cache": cache,
-                    "cache_strategy": cache_strategy,
-                    "error_fallback": error_fallback,
-                    "endereco": endereco,
-                    "creditos_maximos": creditos_maximos,
-                },
-                headers={"X-Cliente": cliente, "X-Referencia": referencia},
-                idempotent=True,
-                idempotency_key=idempotency_key,
-            )
-        )
-
-    async def produtor_rural(
-        self,
-        cpf: str,
-        *,
-        uf: Uf2,
-        cache: int | None = None,
-        cache_strategy: Literal[
-            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
-        ]
-        | None = None,
-        error_fallback: bool | None = None,
-        endereco: bool | None = None,
-        creditos_maximos: int | None = None,
-        cliente: str | None = None,
-        referencia: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Answer[types.RespostaProdutorRural]:
-        """Inscrições estaduais do produtor rural.
-
-        cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada. `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
-        aceito pela idade.
-        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
-        fonte falhar. Vale para cada UF.
-        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
-        por requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
-        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
-        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
-        recusado (`MARCA_COM_CPF`).
-        referencia: Um código seu para a consulta, como o número de um pedido. Use em
-        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        """
-        return await self._ask(
-            Call(
-                "GET",
-                "/consultas/v2/produtor-rural/{}",
-                documents=(cpf,),
                 query={
                     "uf": uf,
                     "cache": cache,
@@ -1459,7 +1416,7 @@ class BalcaoAsync(AsyncClient):
         self,
         cnpj: str,
         *,
-        uf: Uf3,
+        uf: Uf2,
         atualizar_online: bool | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
@@ -1496,7 +1453,99 @@ class BalcaoAsync(AsyncClient):
             )
         )
 
-    async def cnpj_receita_federal(
+    async def produtor_rural(
+        self,
+        cpf: str,
+        *,
+        uf: Uf3,
+        cache: int | None = None,
+        cache_strategy: Literal[
+            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        error_fallback: bool | None = None,
+        endereco: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaProdutorRural]:
+        """Inscrições estaduais do produtor rural.
+
+        cpf: CPF completo, com ou sem pontuação.
+        uf: UF consultada. `BR` consulta todas.
+        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
+        aceito pela idade.
+        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
+        idade.
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/produtor-rural/{}",
+                documents=(cpf,),
+                query={
+                    "uf": uf,
+                    "cache": cache,
+                    "cache_strategy": cache_strategy,
+                    "error_fallback": error_fallback,
+                    "endereco": endereco,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    async def suframa(
+        self,
+        cnpj: str,
+        *,
+        cache: int | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaSuframa]:
+        """Inscrição na Suframa.
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/suframa/{}",
+                documents=(cnpj,),
+                query={"cache": cache, "creditos_maximos": creditos_maximos},
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    async def cotacao_cnpj_receita_federal(
         self,
         cnpj: str,
         *,
@@ -1509,9 +1558,8 @@ class BalcaoAsync(AsyncClient):
         creditos_maximos: int | None = None,
         cliente: str | None = None,
         referencia: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Answer[types.RespostaEmpresa]:
-        """Dados cadastrais da empresa (Receita Federal).
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Dados cadastrais da empresa (Receita Federal).
 
         cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
         Letras são aceitas nas doze primeiras posições.
@@ -1531,7 +1579,7 @@ class BalcaoAsync(AsyncClient):
         return await self._ask(
             Call(
                 "GET",
-                "/consultas/v2/cnpj-receita-federal/{}",
+                "/cotacoes/v2/cnpj-receita-federal/{}",
                 documents=(cnpj,),
                 query={
                     "cache": cache,
@@ -1539,41 +1587,6 @@ class BalcaoAsync(AsyncClient):
                     "optin": optin,
                     "creditos_maximos": creditos_maximos,
                 },
-                headers={"X-Cliente": cliente, "X-Referencia": referencia},
-                idempotent=True,
-                idempotency_key=idempotency_key,
-            )
-        )
-
-    async def cotacao_suframa(
-        self,
-        cnpj: str,
-        *,
-        cache: int | None = None,
-        creditos_maximos: int | None = None,
-        cliente: str | None = None,
-        referencia: str | None = None,
-    ) -> Answer[types.RespostaCotacao]:
-        """Quanto custaria: Inscrição na Suframa.
-
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
-        Letras são aceitas nas doze primeiras posições.
-        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
-        0 força uma nova consulta. Prevalece sobre o cabeçalho.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
-        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
-        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
-        recusado (`MARCA_COM_CPF`).
-        referencia: Um código seu para a consulta, como o número de um pedido. Use em
-        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        """
-        return await self._ask(
-            Call(
-                "GET",
-                "/cotacoes/v2/suframa/{}",
-                documents=(cnpj,),
-                query={"cache": cache, "creditos_maximos": creditos_maximos},
                 headers={"X-Cliente": cliente, "X-Referencia": referencia},
             )
         )
@@ -1620,59 +1633,6 @@ class BalcaoAsync(AsyncClient):
                 "GET",
                 "/cotacoes/v2/sintegra/{}",
                 documents=(cnpj,),
-                query={
-                    "uf": uf,
-                    "cache": cache,
-                    "cache_strategy": cache_strategy,
-                    "error_fallback": error_fallback,
-                    "endereco": endereco,
-                    "creditos_maximos": creditos_maximos,
-                },
-                headers={"X-Cliente": cliente, "X-Referencia": referencia},
-            )
-        )
-
-    async def cotacao_produtor_rural(
-        self,
-        cpf: str,
-        *,
-        uf: Uf2,
-        cache: int | None = None,
-        cache_strategy: Literal[
-            "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
-        ]
-        | None = None,
-        error_fallback: bool | None = None,
-        endereco: bool | None = None,
-        creditos_maximos: int | None = None,
-        cliente: str | None = None,
-        referencia: str | None = None,
-    ) -> Answer[types.RespostaCotacao]:
-        """Quanto custaria: Inscrições estaduais do produtor rural.
-
-        cpf: CPF completo, com ou sem pontuação.
-        uf: UF consultada. `BR` consulta todas.
-        cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
-        aceito pela idade.
-        cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
-        fonte falhar. Vale para cada UF.
-        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
-        idade.
-        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
-        por requisição.
-        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
-        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
-        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
-        recusado (`MARCA_COM_CPF`).
-        referencia: Um código seu para a consulta, como o número de um pedido. Use em
-        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-        (`MARCA_COM_CPF`).
-        """
-        return await self._ask(
-            Call(
-                "GET",
-                "/cotacoes/v2/produtor-rural/{}",
-                documents=(cpf,),
                 query={
                     "uf": uf,
                     "cache": cache,
@@ -1740,7 +1700,7 @@ class BalcaoAsync(AsyncClient):
         self,
         cnpj: str,
         *,
-        uf: Uf3,
+        uf: Uf2,
         atualizar_online: bool | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
@@ -1774,29 +1734,34 @@ class BalcaoAsync(AsyncClient):
             )
         )
 
-    async def cotacao_cnpj_receita_federal(
+    async def cotacao_produtor_rural(
         self,
-        cnpj: str,
+        cpf: str,
         *,
+        uf: Uf3,
         cache: int | None = None,
         cache_strategy: Literal[
             "CACHE_SE_EXISTIR", "CACHE_PREFERENCIAL", "SO_ONLINE", "ONLINE_PREFERENCIAL"
         ]
         | None = None,
-        optin: Literal["0", "1"] | None = None,
+        error_fallback: bool | None = None,
+        endereco: bool | None = None,
         creditos_maximos: int | None = None,
         cliente: str | None = None,
         referencia: str | None = None,
     ) -> Answer[types.RespostaCotacao]:
-        """Quanto custaria: Dados cadastrais da empresa (Receita Federal).
+        """Quanto custaria: Inscrições estaduais do produtor rural.
 
-        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
-        Letras são aceitas nas doze primeiras posições.
+        cpf: CPF completo, com ou sem pontuação.
+        uf: UF consultada. `BR` consulta todas.
         cache: Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é
         aceito pela idade.
         cache_strategy: Prioridade entre resultado guardado e fonte, e o que fazer se a
-        fonte falhar.
-        optin: `1` inclui o CPF dos sócios. Precisa estar habilitado na conta.
+        fonte falhar. Vale para cada UF.
+        error_fallback: `true`: se a fonte falhar, aceita um resultado guardado de qualquer
+        idade.
+        endereco: `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito
+        por requisição.
         creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
         cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
         consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
@@ -1808,14 +1773,49 @@ class BalcaoAsync(AsyncClient):
         return await self._ask(
             Call(
                 "GET",
-                "/cotacoes/v2/cnpj-receita-federal/{}",
-                documents=(cnpj,),
+                "/cotacoes/v2/produtor-rural/{}",
+                documents=(cpf,),
                 query={
+                    "uf": uf,
                     "cache": cache,
                     "cache_strategy": cache_strategy,
-                    "optin": optin,
+                    "error_fallback": error_fallback,
+                    "endereco": endereco,
                     "creditos_maximos": creditos_maximos,
                 },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+            )
+        )
+
+    async def cotacao_suframa(
+        self,
+        cnpj: str,
+        *,
+        cache: int | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Inscrição na Suframa.
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache: Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte.
+        0 força uma nova consulta. Prevalece sobre o cabeçalho.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/cotacoes/v2/suframa/{}",
+                documents=(cnpj,),
+                query={"cache": cache, "creditos_maximos": creditos_maximos},
                 headers={"X-Cliente": cliente, "X-Referencia": referencia},
             )
         )

@@ -47,7 +47,7 @@ class DetalheErro(TypedDict):
     """
 
 
-class ErroSuframa(TypedDict):
+class ErroEmpresa(TypedDict):
     """Recusa ou falha técnica. Nada foi cobrado."""
 
     request_id: str
@@ -60,8 +60,8 @@ class ErroSuframa(TypedDict):
     """O erro."""
     message: str
     """Igual a `error_message.message`."""
-    cnpj: NotRequired[str]
-    """CNPJ consultado, sem pontuação, quando é conhecido."""
+    response: dict[str, object] | None
+    """Sempre nulo: não há dados."""
     creditos_necessarios: NotRequired[int]
     """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
@@ -150,7 +150,7 @@ class ErroProdutorRural(TypedDict):
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
 
 
-class ErroEmpresa(TypedDict):
+class ErroSuframa(TypedDict):
     """Recusa ou falha técnica. Nada foi cobrado."""
 
     request_id: str
@@ -163,8 +163,8 @@ class ErroEmpresa(TypedDict):
     """O erro."""
     message: str
     """Igual a `error_message.message`."""
-    response: dict[str, object] | None
-    """Sempre nulo: não há dados."""
+    cnpj: NotRequired[str]
+    """CNPJ consultado, sem pontuação, quando é conhecido."""
     creditos_necessarios: NotRequired[int]
     """Só com status 402: o preço máximo da consulta, em créditos."""
     creditos_disponiveis: NotRequired[int]
@@ -181,6 +181,401 @@ class ErroEmpresa(TypedDict):
     """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
+
+
+class RespostaEmpresa(TypedDict):
+    """Resposta da consulta de dados cadastrais."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    error_message: dict[str, object] | None
+    """Sempre nulo nesta resposta: não há erro."""
+    data_base: str | None
+    """Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o dia
+    (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não informa
+    a data.
+    """
+    response: Empresa
+    """Os dados cadastrais."""
+
+
+class Empresa(TypedDict):
+    """Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é
+    nulo ou vazio.
+    """
+
+    cnpj: str
+    """CNPJ, sem pontuação."""
+    identificador_matriz_filial: NotRequired[str | None]
+    """`MATRIZ` ou `FILIAL`."""
+    data_de_abertura: NotRequired[str | None]
+    """Data de abertura."""
+    nome_empresarial: NotRequired[str | None]
+    """Nome empresarial (razão social)."""
+    nome_fantasia: NotRequired[str | None]
+    """Nome fantasia."""
+    atividade_economica_principal: NotRequired[Codigo | None]
+    """Atividade principal (CNAE)."""
+    atividades_economicas_secundarias: NotRequired[list[Codigo]]
+    """Atividades secundárias (CNAE)."""
+    natureza_juridica: NotRequired[Codigo | None]
+    """Natureza jurídica."""
+    tipo_logradouro: NotRequired[str | None]
+    """Tipo do logradouro: RUA, AVENIDA, …"""
+    logradouro: NotRequired[str | None]
+    """Nome do logradouro."""
+    numero: NotRequired[str | None]
+    """Número no logradouro."""
+    complemento: NotRequired[str | None]
+    """Complemento do endereço."""
+    bairro: NotRequired[str | None]
+    """Bairro."""
+    municipio: NotRequired[str | None]
+    """Município."""
+    cep: NotRequired[str | None]
+    """CEP, só dígitos."""
+    uf: NotRequired[str | None]
+    """Sigla da unidade da federação."""
+    endereco_eletronico: NotRequired[str | None]
+    """E-mail de contato."""
+    telefone: NotRequired[str | None]
+    """Telefone com DDD, só dígitos. Dois telefones são separados por ` / `."""
+    ente_federativo_responsavel: NotRequired[str | None]
+    """Ente federativo responsável."""
+    situacao_cadastral: NotRequired[str | None]
+    """`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`."""
+    data_da_situacao_cadastral: NotRequired[str | None]
+    """Data da situação cadastral."""
+    situacao_especial: NotRequired[str | None]
+    """Situação especial."""
+    data_da_situacao_especial: NotRequired[str | None]
+    """Data da situação especial."""
+    porte: NotRequired[str | None]
+    """`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`."""
+    socios: NotRequired[list[Socio]]
+    """Quadro de sócios e administradores."""
+
+
+class Codigo(TypedDict):
+    """Um código de uma tabela oficial e sua descrição."""
+
+    codigo: str | None
+    """O código, como texto."""
+    descricao: str | None
+    """A descrição da tabela."""
+
+
+class Socio(TypedDict):
+    """Um sócio ou administrador."""
+
+    nome: NotRequired[str | None]
+    """Nome ou nome empresarial."""
+    cpf_cnpj_socio: NotRequired[str | None]
+    """CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`."""
+    qualificacao_socio: NotRequired[str | None]
+    """Qualificação na empresa."""
+    pais: NotRequired[str | None]
+    """País, de sócios do exterior."""
+    documento_representante_legal: NotRequired[str | None]
+    """CPF do representante, mascarado como acima."""
+    nome_representante_legal: NotRequired[str | None]
+    """Nome do representante legal."""
+    faixa_etaria: NotRequired[str | None]
+    """`Entre 41 a 50 anos`, …, `Não se aplica`."""
+    data_entrada_sociedade: NotRequired[str | None]
+    """Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`."""
+
+
+class RespostaInscricoes(TypedDict):
+    """Inscrições estaduais de uma empresa."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    is_cache: bool
+    """`true` se nada veio da fonte nesta consulta."""
+    cnpj: str
+    """CNPJ consultado, sem pontuação."""
+    razao_social: str | None
+    """Razão social, se a fonte informa."""
+    uf: str | None
+    """UF da própria empresa, quando conhecida."""
+    inscricoes_estaduais: list[InscricaoEstadual]
+    """Inscrições encontradas: ativas primeiro, depois por UF e número."""
+    ufs: NotRequired[list[OrigemUf]]
+    """Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."""
+    inscricoes_omitidas: NotRequired[int]
+    """Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+    situação desconhecida na fonte.
+    """
+
+
+class InscricaoEstadual(TypedDict):
+    """Uma inscrição estadual. Campos sem informação são omitidos."""
+
+    inscricao_estadual: str
+    """Número da inscrição."""
+    uf: str
+    """UF da inscrição."""
+    ativa: bool
+    """`true` se está ativa."""
+    tipo_ie: NotRequired[
+        Literal[
+            "IE Normal",
+            "IE Substituto Tributário",
+            "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)",
+            "IE de Produtor Rural",
+            "IE Não Informada",
+            "IE Contribuinte da UF com Endereço em Outra UF",
+        ]
+    ]
+    """Tipo da inscrição."""
+    situacao_pj: NotRequired[
+        Literal[
+            "Sem restrição",
+            "Bloqueado como destinatário na UF",
+            "Vedada operação como destinatário na UF",
+            "Emitente bloqueado no destino",
+        ]
+    ]
+    """Situação do contribuinte na UF."""
+    updated_at: NotRequired[str]
+    """Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."""
+    endereco: NotRequired[EnderecoInscricao]
+    """Só com `endereco=true`, se a fonte tem o endereço."""
+
+
+class EnderecoInscricao(TypedDict):
+    """Endereço de uma inscrição."""
+
+    logradouro: str
+    """Logradouro."""
+    numero: str
+    """Número."""
+    complemento: str | None
+    """Complemento, ou nulo."""
+    bairro: str
+    """Bairro."""
+    municipio: str
+    """Município."""
+    codigo_municipio_ibge: str
+    """Código IBGE do município. Vazio se a fonte não informa."""
+    uf: str
+    """Sigla da UF do endereço."""
+    cep: str
+    """CEP, só dígitos."""
+
+
+class OrigemUf(TypedDict):
+    """Origem da resposta de uma UF."""
+
+    uf: str
+    """A UF."""
+    origem: Literal["online", "cache", "indisponivel"]
+    """`online`, `cache`, ou `indisponivel`: não respondeu e não foi cobrada."""
+
+
+class RespostaCertidaoFederal(TypedDict):
+    """Certidão federal, ou o resultado negativo da consulta (404 com `error: false`)."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """`true`: CND ou CPEND. `false`: consulta concluída sem elas."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    error_message: dict[str, object]
+    """Objeto sempre vazio nesta resposta: não há erro."""
+    certificate_type: str | None
+    """`CND`, `CPEND`, `CPD`, o texto da fonte quando não pôde ser classificado, ou nulo
+    quando nada pôde ser emitido.
+    """
+    certificate: str
+    """Título da certidão."""
+    certificate_code: str | None
+    """Código de controle."""
+    cnpj: str | None
+    """CNPJ consultado, com pontuação."""
+    certificate_cnpj: str | None
+    """CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial. A
+    certidão vale para todos os estabelecimentos. Nulo em consultas por CPF.
+    """
+    cpf: str | None
+    """CPF consultado, com pontuação."""
+    corporate_name: str
+    """Nome, quando a fonte o diz."""
+    status: str
+    """Situação da certidão, nas palavras da fonte."""
+    issued_at: str | None
+    """Dia da emissão."""
+    validity: str | None
+    """Validade original."""
+    extended_validity: str | None
+    """Prorrogação, quando há."""
+    effective_validity: str | None
+    """A maior das duas."""
+    valid_until: str | None
+    """Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado."""
+    source_queried_at: str
+    """Quando a fonte foi consultada."""
+    served_at: str
+    """Quando esta resposta foi dada."""
+    source: Literal["cache", "online"]
+    """`cache` ou `online`."""
+    issued_successfully: bool
+    """Indicador de emissão da fonte."""
+    rfb_debts: bool | None
+    """Débitos na Receita Federal, se a fonte informa."""
+    pgfn_debts: bool | None
+    """Débitos na PGFN, se a fonte informa."""
+    receipt_type: str
+    """Tipo do comprovante; vazio quando não há."""
+    receipt_verification_code: str
+    """Código de verificação do comprovante."""
+    print: str | None
+    """Endereço do comprovante, acessível com uma chave da mesma conta."""
+    provider_code: int
+    """Código devolvido pelo fornecedor."""
+    provider_billable: bool
+    """Se o fornecedor cobra por esta consulta."""
+    provider_elapsed_time_in_milliseconds: int
+    """Tempo do fornecedor."""
+    billing: Cobranca
+    """O preço cobrado por esta consulta."""
+    message: NotRequired[str]
+    """Só no resultado negativo: o que aconteceu."""
+
+
+class Cobranca(TypedDict):
+    """Créditos e caminho executado."""
+
+    credits: int
+    """Créditos."""
+    source: Literal["cache", "online"]
+    """`cache` ou `online`."""
+
+
+class RespostaCertidaoEstadual(TypedDict):
+    """Certidão estadual, ou o resultado negativo da consulta (404 com `error: false`)."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """`true`: a certidão negativa foi emitida."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    error_message: dict[str, object] | None
+    """Sempre nulo nesta resposta: não há erro."""
+    codigo: str | None
+    """Código da certidão."""
+    certidao_mensagem: str | None
+    """Mensagem fiscal da certidão."""
+    certidao_negativa: bool | None
+    """Se o resultado corresponde a uma certidão negativa."""
+    conseguiu_emitir_certidao_negativa: bool | None
+    """Se a fonte a emitiu."""
+    datahora: str | None
+    """Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília."""
+    mensagem: str | None
+    """Mensagem complementar da origem."""
+    numero: str | None
+    """Número da certidão."""
+    validade: str | None
+    """Validade."""
+    print: str | None
+    """Endereço público do comprovante em PDF. Nulo se não há."""
+    message: NotRequired[str]
+    """Só no resultado negativo: o que aconteceu."""
+
+
+class RespostaProdutorRural(TypedDict):
+    """Inscrições estaduais de um produtor rural."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    is_cache: bool
+    """`true` se nada veio da fonte nesta consulta."""
+    cpf: str
+    """CPF consultado, sem pontuação."""
+    nome: str | None
+    """Nome do produtor, se a fonte informa."""
+    uf: str
+    """UF consultada, ou `BR`."""
+    inscricoes_estaduais: list[InscricaoProdutorRural]
+    """Inscrições encontradas: ativas primeiro, depois por UF e número."""
+    ufs: NotRequired[list[OrigemUf]]
+    """Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."""
+    inscricoes_omitidas: NotRequired[int]
+    """Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+    situação desconhecida na fonte.
+    """
+
+
+class InscricaoProdutorRural(TypedDict):
+    """Uma inscrição de produtor rural. Campos sem informação são omitidos."""
+
+    inscricao_estadual: str
+    """Número da inscrição."""
+    uf: str
+    """UF da inscrição."""
+    ativa: bool
+    """`true` se está ativa."""
+    tipo_ie: NotRequired[
+        Literal[
+            "IE Normal",
+            "IE Substituto Tributário",
+            "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)",
+            "IE de Produtor Rural",
+            "IE Não Informada",
+            "IE Contribuinte da UF com Endereço em Outra UF",
+        ]
+    ]
+    """Tipo da inscrição."""
+    situacao_pj: NotRequired[
+        Literal[
+            "Sem restrição",
+            "Bloqueado como destinatário na UF",
+            "Vedada operação como destinatário na UF",
+            "Emitente bloqueado no destino",
+        ]
+    ]
+    """Situação do contribuinte na UF."""
+    data_status: NotRequired[str]
+    """Data da última mudança de situação."""
+    updated_at: NotRequired[str]
+    """Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."""
+    endereco: NotRequired[EnderecoProdutorRural]
+    """Só com `endereco=true`, se a fonte tem o endereço."""
+
+
+class EnderecoProdutorRural(TypedDict):
+    """Endereço de uma inscrição."""
+
+    logradouro: str
+    """Logradouro."""
+    numero: str
+    """Número."""
+    bairro: str
+    """Bairro."""
+    municipio: str
+    """Município."""
+    codigo_municipio_ibge: str
+    """Código IBGE do município. Vazio se a fonte não informa."""
+    uf: str
+    """Sigla da UF do endereço."""
+    cep: str
+    """CEP, só dígitos."""
 
 
 class RespostaSuframa(TypedDict):
@@ -303,401 +698,6 @@ class Incentivo(TypedDict):
     """Finalidade."""
     tributo: str
     """Tributo: IPI, ICMS, …"""
-
-
-class RespostaInscricoes(TypedDict):
-    """Inscrições estaduais de uma empresa."""
-
-    request_id: str
-    """Identificador único da operação."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    is_cache: bool
-    """`true` se nada veio da fonte nesta consulta."""
-    cnpj: str
-    """CNPJ consultado, sem pontuação."""
-    razao_social: str | None
-    """Razão social, se a fonte informa."""
-    uf: str | None
-    """UF da própria empresa, quando conhecida."""
-    inscricoes_estaduais: list[InscricaoEstadual]
-    """Inscrições encontradas: ativas primeiro, depois por UF e número."""
-    ufs: NotRequired[list[OrigemUf]]
-    """Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."""
-    inscricoes_omitidas: NotRequired[int]
-    """Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
-    situação desconhecida na fonte.
-    """
-
-
-class InscricaoEstadual(TypedDict):
-    """Uma inscrição estadual. Campos sem informação são omitidos."""
-
-    inscricao_estadual: str
-    """Número da inscrição."""
-    uf: str
-    """UF da inscrição."""
-    ativa: bool
-    """`true` se está ativa."""
-    tipo_ie: NotRequired[
-        Literal[
-            "IE Normal",
-            "IE Substituto Tributário",
-            "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)",
-            "IE de Produtor Rural",
-            "IE Não Informada",
-            "IE Contribuinte da UF com Endereço em Outra UF",
-        ]
-    ]
-    """Tipo da inscrição."""
-    situacao_pj: NotRequired[
-        Literal[
-            "Sem restrição",
-            "Bloqueado como destinatário na UF",
-            "Vedada operação como destinatário na UF",
-            "Emitente bloqueado no destino",
-        ]
-    ]
-    """Situação do contribuinte na UF."""
-    updated_at: NotRequired[str]
-    """Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."""
-    endereco: NotRequired[EnderecoInscricao]
-    """Só com `endereco=true`, se a fonte tem o endereço."""
-
-
-class EnderecoInscricao(TypedDict):
-    """Endereço de uma inscrição."""
-
-    logradouro: str
-    """Logradouro."""
-    numero: str
-    """Número."""
-    complemento: str | None
-    """Complemento, ou nulo."""
-    bairro: str
-    """Bairro."""
-    municipio: str
-    """Município."""
-    codigo_municipio_ibge: str
-    """Código IBGE do município. Vazio se a fonte não informa."""
-    uf: str
-    """Sigla da UF do endereço."""
-    cep: str
-    """CEP, só dígitos."""
-
-
-class OrigemUf(TypedDict):
-    """Origem da resposta de uma UF."""
-
-    uf: str
-    """A UF."""
-    origem: Literal["online", "cache", "indisponivel"]
-    """`online`, `cache`, ou `indisponivel`: não respondeu e não foi cobrada."""
-
-
-class RespostaProdutorRural(TypedDict):
-    """Inscrições estaduais de um produtor rural."""
-
-    request_id: str
-    """Identificador único da operação."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    is_cache: bool
-    """`true` se nada veio da fonte nesta consulta."""
-    cpf: str
-    """CPF consultado, sem pontuação."""
-    nome: str | None
-    """Nome do produtor, se a fonte informa."""
-    uf: str
-    """UF consultada, ou `BR`."""
-    inscricoes_estaduais: list[InscricaoProdutorRural]
-    """Inscrições encontradas: ativas primeiro, depois por UF e número."""
-    ufs: NotRequired[list[OrigemUf]]
-    """Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs."""
-    inscricoes_omitidas: NotRequired[int]
-    """Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
-    situação desconhecida na fonte.
-    """
-
-
-class InscricaoProdutorRural(TypedDict):
-    """Uma inscrição de produtor rural. Campos sem informação são omitidos."""
-
-    inscricao_estadual: str
-    """Número da inscrição."""
-    uf: str
-    """UF da inscrição."""
-    ativa: bool
-    """`true` se está ativa."""
-    tipo_ie: NotRequired[
-        Literal[
-            "IE Normal",
-            "IE Substituto Tributário",
-            "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)",
-            "IE de Produtor Rural",
-            "IE Não Informada",
-            "IE Contribuinte da UF com Endereço em Outra UF",
-        ]
-    ]
-    """Tipo da inscrição."""
-    situacao_pj: NotRequired[
-        Literal[
-            "Sem restrição",
-            "Bloqueado como destinatário na UF",
-            "Vedada operação como destinatário na UF",
-            "Emitente bloqueado no destino",
-        ]
-    ]
-    """Situação do contribuinte na UF."""
-    data_status: NotRequired[str]
-    """Data da última mudança de situação."""
-    updated_at: NotRequired[str]
-    """Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília."""
-    endereco: NotRequired[EnderecoProdutorRural]
-    """Só com `endereco=true`, se a fonte tem o endereço."""
-
-
-class EnderecoProdutorRural(TypedDict):
-    """Endereço de uma inscrição."""
-
-    logradouro: str
-    """Logradouro."""
-    numero: str
-    """Número."""
-    bairro: str
-    """Bairro."""
-    municipio: str
-    """Município."""
-    codigo_municipio_ibge: str
-    """Código IBGE do município. Vazio se a fonte não informa."""
-    uf: str
-    """Sigla da UF do endereço."""
-    cep: str
-    """CEP, só dígitos."""
-
-
-class RespostaCertidaoFederal(TypedDict):
-    """Certidão federal, ou o resultado negativo da consulta (404 com `error: false`)."""
-
-    request_id: str
-    """Identificador único da operação."""
-    success: bool
-    """`true`: CND ou CPEND. `false`: consulta concluída sem elas."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    error_message: dict[str, object]
-    """Objeto sempre vazio nesta resposta: não há erro."""
-    certificate_type: str | None
-    """`CND`, `CPEND`, `CPD`, o texto da fonte quando não pôde ser classificado, ou nulo
-    quando nada pôde ser emitido.
-    """
-    certificate: str
-    """Título da certidão."""
-    certificate_code: str | None
-    """Código de controle."""
-    cnpj: str | None
-    """CNPJ consultado, com pontuação."""
-    certificate_cnpj: str | None
-    """CNPJ da certidão, com pontuação: o da matriz, também quando `cnpj` é de uma filial. A
-    certidão vale para todos os estabelecimentos. Nulo em consultas por CPF.
-    """
-    cpf: str | None
-    """CPF consultado, com pontuação."""
-    corporate_name: str
-    """Nome, quando a fonte o diz."""
-    status: str
-    """Situação da certidão, nas palavras da fonte."""
-    issued_at: str | None
-    """Dia da emissão."""
-    validity: str | None
-    """Validade original."""
-    extended_validity: str | None
-    """Prorrogação, quando há."""
-    effective_validity: str | None
-    """A maior das duas."""
-    valid_until: str | None
-    """Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado."""
-    source_queried_at: str
-    """Quando a fonte foi consultada."""
-    served_at: str
-    """Quando esta resposta foi dada."""
-    source: Literal["cache", "online"]
-    """`cache` ou `online`."""
-    issued_successfully: bool
-    """Indicador de emissão da fonte."""
-    rfb_debts: bool | None
-    """Débitos na Receita Federal, se a fonte informa."""
-    pgfn_debts: bool | None
-    """Débitos na PGFN, se a fonte informa."""
-    receipt_type: str
-    """Tipo do comprovante; vazio quando não há."""
-    receipt_verification_code: str
-    """Código de verificação do comprovante."""
-    print: str | None
-    """Endereço do comprovante, acessível com uma chave da mesma conta."""
-    provider_code: int
-    """Código devolvido pelo fornecedor."""
-    provider_billable: bool
-    """Se o fornecedor cobra por esta consulta."""
-    provider_elapsed_time_in_milliseconds: int
-    """Tempo do fornecedor."""
-    billing: Cobranca
-    """O preço cobrado por esta consulta."""
-    message: NotRequired[str]
-    """Só no resultado negativo: o que aconteceu."""
-
-
-class Cobranca(TypedDict):
-    """Créditos e caminho executado."""
-
-    credits: int
-    """Créditos."""
-    source: Literal["cache", "online"]
-    """`cache` ou `online`."""
-
-
-class RespostaCertidaoEstadual(TypedDict):
-    """Certidão estadual, ou o resultado negativo da consulta (404 com `error: false`)."""
-
-    request_id: str
-    """Identificador único da operação."""
-    success: bool
-    """`true`: a certidão negativa foi emitida."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    error_message: dict[str, object] | None
-    """Sempre nulo nesta resposta: não há erro."""
-    codigo: str | None
-    """Código da certidão."""
-    certidao_mensagem: str | None
-    """Mensagem fiscal da certidão."""
-    certidao_negativa: bool | None
-    """Se o resultado corresponde a uma certidão negativa."""
-    conseguiu_emitir_certidao_negativa: bool | None
-    """Se a fonte a emitiu."""
-    datahora: str | None
-    """Data e hora da consulta, `YYYY-MM-DD HH:mm:ss`, em Brasília."""
-    mensagem: str | None
-    """Mensagem complementar da origem."""
-    numero: str | None
-    """Número da certidão."""
-    validade: str | None
-    """Validade."""
-    print: str | None
-    """Endereço público do comprovante em PDF. Nulo se não há."""
-    message: NotRequired[str]
-    """Só no resultado negativo: o que aconteceu."""
-
-
-class RespostaEmpresa(TypedDict):
-    """Resposta da consulta de dados cadastrais."""
-
-    request_id: str
-    """Identificador único da operação."""
-    success: bool
-    """Sempre `true` nesta resposta."""
-    error: bool
-    """Sempre `false` nesta resposta."""
-    error_message: dict[str, object] | None
-    """Sempre nulo nesta resposta: não há erro."""
-    data_base: str | None
-    """Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o dia
-    (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não informa
-    a data.
-    """
-    response: Empresa
-    """Os dados cadastrais."""
-
-
-class Empresa(TypedDict):
-    """Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é
-    nulo ou vazio.
-    """
-
-    cnpj: str
-    """CNPJ, sem pontuação."""
-    identificador_matriz_filial: NotRequired[str | None]
-    """`MATRIZ` ou `FILIAL`."""
-    data_de_abertura: NotRequired[str | None]
-    """Data de abertura."""
-    nome_empresarial: NotRequired[str | None]
-    """Nome empresarial (razão social)."""
-    nome_fantasia: NotRequired[str | None]
-    """Nome fantasia."""
-    atividade_economica_principal: NotRequired[Codigo | None]
-    """Atividade principal (CNAE)."""
-    atividades_economicas_secundarias: NotRequired[list[Codigo]]
-    """Atividades secundárias (CNAE)."""
-    natureza_juridica: NotRequired[Codigo | None]
-    """Natureza jurídica."""
-    tipo_logradouro: NotRequired[str | None]
-    """Tipo do logradouro: RUA, AVENIDA, …"""
-    logradouro: NotRequired[str | None]
-    """Nome do logradouro."""
-    numero: NotRequired[str | None]
-    """Número no logradouro."""
-    complemento: NotRequired[str | None]
-    """Complemento do endereço."""
-    bairro: NotRequired[str | None]
-    """Bairro."""
-    municipio: NotRequired[str | None]
-    """Município."""
-    cep: NotRequired[str | None]
-    """CEP, só dígitos."""
-    uf: NotRequired[str | None]
-    """Sigla da unidade da federação."""
-    endereco_eletronico: NotRequired[str | None]
-    """E-mail de contato."""
-    telefone: NotRequired[str | None]
-    """Telefone com DDD, só dígitos. Dois telefones são separados por ` / `."""
-    ente_federativo_responsavel: NotRequired[str | None]
-    """Ente federativo responsável."""
-    situacao_cadastral: NotRequired[str | None]
-    """`NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`."""
-    data_da_situacao_cadastral: NotRequired[str | None]
-    """Data da situação cadastral."""
-    situacao_especial: NotRequired[str | None]
-    """Situação especial."""
-    data_da_situacao_especial: NotRequired[str | None]
-    """Data da situação especial."""
-    porte: NotRequired[str | None]
-    """`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`."""
-    socios: NotRequired[list[Socio]]
-    """Quadro de sócios e administradores."""
-
-
-class Codigo(TypedDict):
-    """Um código de uma tabela oficial e sua descrição."""
-
-    codigo: str | None
-    """O código, como texto."""
-    descricao: str | None
-    """A descrição da tabela."""
-
-
-class Socio(TypedDict):
-    """Um sócio ou administrador."""
-
-    nome: NotRequired[str | None]
-    """Nome ou nome empresarial."""
-    cpf_cnpj_socio: NotRequired[str | None]
-    """CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`."""
-    qualificacao_socio: NotRequired[str | None]
-    """Qualificação na empresa."""
-    pais: NotRequired[str | None]
-    """País, de sócios do exterior."""
-    documento_representante_legal: NotRequired[str | None]
-    """CPF do representante, mascarado como acima."""
-    nome_representante_legal: NotRequired[str | None]
-    """Nome do representante legal."""
-    faixa_etaria: NotRequired[str | None]
-    """`Entre 41 a 50 anos`, …, `Não se aplica`."""
-    data_entrada_sociedade: NotRequired[str | None]
-    """Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`."""
 
 
 class RespostaCotacao(TypedDict):
@@ -983,11 +983,11 @@ class OperacaoAchada(TypedDict):
     """
     regra_codigo: str | None
     """O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
-    `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-    `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-    `rural_producer/uf+addresses`, `federal_certificate/cache`,
-    `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-    `company/lookup`.
+    `search/page`, `search/count`, `search/partners`, `company/lookup`,
+    `state_registration/uf`, `state_registration/uf+addresses`,
+    `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
+    `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
+    `suframa/lookup`.
     """
     origem: Literal["cache", "online"] | None
     """Origem do resultado. Nulo enquanto não houver resultado."""
@@ -1347,11 +1347,11 @@ class RespostaOperacao(TypedDict):
     """
     regra_codigo: str | None
     """O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
-    `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-    `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-    `rural_producer/uf+addresses`, `federal_certificate/cache`,
-    `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-    `company/lookup`.
+    `search/page`, `search/count`, `search/partners`, `company/lookup`,
+    `state_registration/uf`, `state_registration/uf+addresses`,
+    `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
+    `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
+    `suframa/lookup`.
     """
     origem: Literal["cache", "online"] | None
     """Origem do resultado. Nulo enquanto não houver resultado."""

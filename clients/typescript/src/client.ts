@@ -4,24 +4,28 @@ import type { Answer } from "./runtime.ts";
 import type * as types from "./types.ts";
 
 export type Uf = "" | "BR" | "AC" | "AL" | "AM" | "AP" | "BA" | "CE" | "DF" | "ES" | "GO" | "MA" | "MG" | "MS" | "MT" | "PA" | "PB" | "PE" | "PI" | "PR" | "RJ" | "RN" | "RO" | "RR" | "RS" | "SC" | "SE" | "SP" | "TO";
-export type Uf2 = "BR" | "AC" | "AL" | "AM" | "AP" | "BA" | "CE" | "DF" | "ES" | "GO" | "MA" | "MG" | "MS" | "MT" | "PA" | "PB" | "PE" | "PI" | "RJ" | "RN" | "RO" | "RR" | "RS" | "SC" | "SE" | "SP" | "TO";
-export type Uf3 = "AC" | "AL" | "AM" | "AP" | "BA" | "CE" | "DF" | "ES" | "GO" | "MA" | "MG" | "MS" | "MT" | "PA" | "PB" | "PE" | "PI" | "PR" | "RJ" | "RN" | "RO" | "RR" | "RS" | "SC" | "SE" | "SP" | "TO";
+export type Uf2 = "AC" | "AL" | "AM" | "AP" | "BA" | "CE" | "DF" | "ES" | "GO" | "MA" | "MG" | "MS" | "MT" | "PA" | "PB" | "PE" | "PI" | "PR" | "RJ" | "RN" | "RO" | "RR" | "RS" | "SC" | "SE" | "SP" | "TO";
+export type Uf3 = "BR" | "AC" | "AL" | "AM" | "AP" | "BA" | "CE" | "DF" | "ES" | "GO" | "MA" | "MG" | "MS" | "MT" | "PA" | "PB" | "PE" | "PI" | "RJ" | "RN" | "RO" | "RR" | "RS" | "SC" | "SE" | "SP" | "TO";
 export type Estado = "invalida" | "repetida" | "pendente" | "em_andamento" | "concluida" | "falha" | "recusada" | "cancelada";
 
 /** Client with async methods; parameters are named as in the API. */
 export class Balcao extends Runtime {
-  /** Inscrição na Suframa. */
-  async suframa(given: {
+  /** Dados cadastrais da empresa (Receita Federal). */
+  async cnpjReceitaFederal(given: {
     /**
      * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
      * são aceitas nas doze primeiras posições.
      */
     cnpj: string;
     /**
-     * Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força
-     * uma nova consulta. Prevalece sobre o cabeçalho.
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
      */
     cache?: number;
+    /** Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. */
+    cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
+    /** `1` inclui o CPF dos sócios. Precisa estar habilitado na conta. */
+    optin?: "0" | "1";
     /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
@@ -37,12 +41,14 @@ export class Balcao extends Runtime {
      */
     referencia?: string;
     idempotencyKey?: string;
-  }): Promise<Answer<types.RespostaSuframa>> {
+  }): Promise<Answer<types.RespostaEmpresa>> {
     return this.ask({
       method: "GET",
-      path: `/consultas/v2/suframa/${part(given.cnpj)}`,
+      path: `/consultas/v2/cnpj-receita-federal/${part(given.cnpj)}`,
       query: {
         cache: given.cache,
+        cache_strategy: given.cache_strategy,
+        optin: given.optin,
         creditos_maximos: given.creditos_maximos,
       },
       headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
@@ -96,62 +102,6 @@ export class Balcao extends Runtime {
     return this.ask({
       method: "GET",
       path: `/consultas/v2/sintegra/${part(given.cnpj)}`,
-      query: {
-        uf: given.uf,
-        cache: given.cache,
-        cache_strategy: given.cache_strategy,
-        error_fallback: given.error_fallback,
-        endereco: given.endereco,
-        creditos_maximos: given.creditos_maximos,
-      },
-      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
-      idempotent: true,
-      idempotencyKey: given.idempotencyKey,
-    });
-  }
-
-  /** Inscrições estaduais do produtor rural. */
-  async produtorRural(given: {
-    /** CPF completo, com ou sem pontuação. */
-    cpf: string;
-    /** UF consultada. `BR` consulta todas. */
-    uf: Uf2;
-    /**
-     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
-     * pela idade.
-     */
-    cache?: number;
-    /**
-     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
-     * para cada UF.
-     */
-    cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
-    error_fallback?: boolean;
-    /**
-     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
-     * requisição.
-     */
-    endereco?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
-    creditos_maximos?: number;
-    /**
-     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
-     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
-     * (`MARCA_COM_CPF`).
-     */
-    cliente?: string;
-    /**
-     * Um código seu para a consulta, como o número de um pedido. Use em
-     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-     * (`MARCA_COM_CPF`).
-     */
-    referencia?: string;
-    idempotencyKey?: string;
-  }): Promise<Answer<types.RespostaProdutorRural>> {
-    return this.ask({
-      method: "GET",
-      path: `/consultas/v2/produtor-rural/${part(given.cpf)}`,
       query: {
         uf: given.uf,
         cache: given.cache,
@@ -228,7 +178,7 @@ export class Balcao extends Runtime {
      */
     cnpj: string;
     /** UF da certidão. Uma por requisição. */
-    uf: Uf3;
+    uf: Uf2;
     /** `true`: consulta a fonte mesmo que haja uma certidão guardada. */
     atualizar_online?: boolean;
     /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
@@ -261,8 +211,105 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Dados cadastrais da empresa (Receita Federal). */
-  async cnpjReceitaFederal(given: {
+  /** Inscrições estaduais do produtor rural. */
+  async produtorRural(given: {
+    /** CPF completo, com ou sem pontuação. */
+    cpf: string;
+    /** UF consultada. `BR` consulta todas. */
+    uf: Uf3;
+    /**
+     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
+     * pela idade.
+     */
+    cache?: number;
+    /**
+     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
+     * para cada UF.
+     */
+    cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
+    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
+    error_fallback?: boolean;
+    /**
+     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
+     * requisição.
+     */
+    endereco?: boolean;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaProdutorRural>> {
+    return this.ask({
+      method: "GET",
+      path: `/consultas/v2/produtor-rural/${part(given.cpf)}`,
+      query: {
+        uf: given.uf,
+        cache: given.cache,
+        cache_strategy: given.cache_strategy,
+        error_fallback: given.error_fallback,
+        endereco: given.endereco,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+    });
+  }
+
+  /** Inscrição na Suframa. */
+  async suframa(given: {
+    /**
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
+     */
+    cnpj: string;
+    /**
+     * Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força
+     * uma nova consulta. Prevalece sobre o cabeçalho.
+     */
+    cache?: number;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaSuframa>> {
+    return this.ask({
+      method: "GET",
+      path: `/consultas/v2/suframa/${part(given.cnpj)}`,
+      query: {
+        cache: given.cache,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+    });
+  }
+
+  /** Quanto custaria: Dados cadastrais da empresa (Receita Federal). */
+  async cotacaoCnpjReceitaFederal(given: {
     /**
      * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
      * são aceitas nas doze primeiras posições.
@@ -291,55 +338,14 @@ export class Balcao extends Runtime {
      * (`MARCA_COM_CPF`).
      */
     referencia?: string;
-    idempotencyKey?: string;
-  }): Promise<Answer<types.RespostaEmpresa>> {
+  }): Promise<Answer<types.RespostaCotacao>> {
     return this.ask({
       method: "GET",
-      path: `/consultas/v2/cnpj-receita-federal/${part(given.cnpj)}`,
+      path: `/cotacoes/v2/cnpj-receita-federal/${part(given.cnpj)}`,
       query: {
         cache: given.cache,
         cache_strategy: given.cache_strategy,
         optin: given.optin,
-        creditos_maximos: given.creditos_maximos,
-      },
-      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
-      idempotent: true,
-      idempotencyKey: given.idempotencyKey,
-    });
-  }
-
-  /** Quanto custaria: Inscrição na Suframa. */
-  async cotacaoSuframa(given: {
-    /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
-     * são aceitas nas doze primeiras posições.
-     */
-    cnpj: string;
-    /**
-     * Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força
-     * uma nova consulta. Prevalece sobre o cabeçalho.
-     */
-    cache?: number;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
-    creditos_maximos?: number;
-    /**
-     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
-     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
-     * (`MARCA_COM_CPF`).
-     */
-    cliente?: string;
-    /**
-     * Um código seu para a consulta, como o número de um pedido. Use em
-     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-     * (`MARCA_COM_CPF`).
-     */
-    referencia?: string;
-  }): Promise<Answer<types.RespostaCotacao>> {
-    return this.ask({
-      method: "GET",
-      path: `/cotacoes/v2/suframa/${part(given.cnpj)}`,
-      query: {
-        cache: given.cache,
         creditos_maximos: given.creditos_maximos,
       },
       headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
@@ -390,59 +396,6 @@ export class Balcao extends Runtime {
     return this.ask({
       method: "GET",
       path: `/cotacoes/v2/sintegra/${part(given.cnpj)}`,
-      query: {
-        uf: given.uf,
-        cache: given.cache,
-        cache_strategy: given.cache_strategy,
-        error_fallback: given.error_fallback,
-        endereco: given.endereco,
-        creditos_maximos: given.creditos_maximos,
-      },
-      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
-    });
-  }
-
-  /** Quanto custaria: Inscrições estaduais do produtor rural. */
-  async cotacaoProdutorRural(given: {
-    /** CPF completo, com ou sem pontuação. */
-    cpf: string;
-    /** UF consultada. `BR` consulta todas. */
-    uf: Uf2;
-    /**
-     * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
-     * pela idade.
-     */
-    cache?: number;
-    /**
-     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
-     * para cada UF.
-     */
-    cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
-    error_fallback?: boolean;
-    /**
-     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
-     * requisição.
-     */
-    endereco?: boolean;
-    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
-    creditos_maximos?: number;
-    /**
-     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
-     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
-     * (`MARCA_COM_CPF`).
-     */
-    cliente?: string;
-    /**
-     * Um código seu para a consulta, como o número de um pedido. Use em
-     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
-     * (`MARCA_COM_CPF`).
-     */
-    referencia?: string;
-  }): Promise<Answer<types.RespostaCotacao>> {
-    return this.ask({
-      method: "GET",
-      path: `/cotacoes/v2/produtor-rural/${part(given.cpf)}`,
       query: {
         uf: given.uf,
         cache: given.cache,
@@ -514,7 +467,7 @@ export class Balcao extends Runtime {
      */
     cnpj: string;
     /** UF da certidão. Uma por requisição. */
-    uf: Uf3;
+    uf: Uf2;
     /** `true`: consulta a fonte mesmo que haja uma certidão guardada. */
     atualizar_online?: boolean;
     /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
@@ -544,22 +497,29 @@ export class Balcao extends Runtime {
     });
   }
 
-  /** Quanto custaria: Dados cadastrais da empresa (Receita Federal). */
-  async cotacaoCnpjReceitaFederal(given: {
-    /**
-     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
-     * são aceitas nas doze primeiras posições.
-     */
-    cnpj: string;
+  /** Quanto custaria: Inscrições estaduais do produtor rural. */
+  async cotacaoProdutorRural(given: {
+    /** CPF completo, com ou sem pontuação. */
+    cpf: string;
+    /** UF consultada. `BR` consulta todas. */
+    uf: Uf3;
     /**
      * Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito
      * pela idade.
      */
     cache?: number;
-    /** Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. */
+    /**
+     * Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale
+     * para cada UF.
+     */
     cache_strategy?: "CACHE_SE_EXISTIR" | "CACHE_PREFERENCIAL" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
-    /** `1` inclui o CPF dos sócios. Precisa estar habilitado na conta. */
-    optin?: "0" | "1";
+    /** `true`: se a fonte falhar, aceita um resultado guardado de qualquer idade. */
+    error_fallback?: boolean;
+    /**
+     * `true`: inclui o endereço das inscrições, se houver. Custa mais 1 crédito por
+     * requisição.
+     */
+    endereco?: boolean;
     /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
     creditos_maximos?: number;
     /**
@@ -577,11 +537,51 @@ export class Balcao extends Runtime {
   }): Promise<Answer<types.RespostaCotacao>> {
     return this.ask({
       method: "GET",
-      path: `/cotacoes/v2/cnpj-receita-federal/${part(given.cnpj)}`,
+      path: `/cotacoes/v2/produtor-rural/${part(given.cpf)}`,
       query: {
+        uf: given.uf,
         cache: given.cache,
         cache_strategy: given.cache_strategy,
-        optin: given.optin,
+        error_fallback: given.error_fallback,
+        endereco: given.endereco,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+    });
+  }
+
+  /** Quanto custaria: Inscrição na Suframa. */
+  async cotacaoSuframa(given: {
+    /**
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
+     */
+    cnpj: string;
+    /**
+     * Idade máxima, em dias, de um resultado guardado usado sem consultar a fonte. 0 força
+     * uma nova consulta. Prevalece sobre o cabeçalho.
+     */
+    cache?: number;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+  }): Promise<Answer<types.RespostaCotacao>> {
+    return this.ask({
+      method: "GET",
+      path: `/cotacoes/v2/suframa/${part(given.cnpj)}`,
+      query: {
+        cache: given.cache,
         creditos_maximos: given.creditos_maximos,
       },
       headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },

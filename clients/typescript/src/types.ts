@@ -42,7 +42,7 @@ export interface DetalheErro {
 }
 
 /** Recusa ou falha técnica. Nada foi cobrado. */
-export interface ErroSuframa {
+export interface ErroEmpresa {
   /** Identificador único da operação. */
   request_id: string;
   /** Sempre `false` nesta resposta. */
@@ -53,8 +53,8 @@ export interface ErroSuframa {
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
-  /** CNPJ consultado, sem pontuação, quando é conhecido. */
-  cnpj?: string;
+  /** Sempre nulo: não há dados. */
+  response: Record<string, unknown> | null;
   /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
   /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
@@ -142,7 +142,7 @@ export interface ErroProdutorRural {
 }
 
 /** Recusa ou falha técnica. Nada foi cobrado. */
-export interface ErroEmpresa {
+export interface ErroSuframa {
   /** Identificador único da operação. */
   request_id: string;
   /** Sempre `false` nesta resposta. */
@@ -153,8 +153,8 @@ export interface ErroEmpresa {
   error_message: DetalheErro;
   /** Igual a `error_message.message`. */
   message: string;
-  /** Sempre nulo: não há dados. */
-  response: Record<string, unknown> | null;
+  /** CNPJ consultado, sem pontuação, quando é conhecido. */
+  cnpj?: string;
   /** Só com status 402: o preço máximo da consulta, em créditos. */
   creditos_necessarios?: number;
   /** Só com `SALDO_INSUFICIENTE`: os créditos disponíveis na conta. */
@@ -173,118 +173,109 @@ export interface ErroEmpresa {
   volta_em?: string | null;
 }
 
-/** Inscrição na Suframa. Campos sem informação na fonte são omitidos. */
-export interface RespostaSuframa {
-  /** CNPJ consultado, sem pontuação. */
-  cnpj: string;
-  /** Número da inscrição na Suframa. */
-  inscricao: string;
-  /** Razão social. */
-  nome: string;
-  /** `true` se o estabelecimento é a matriz. */
-  matriz: boolean;
-  /** `true` se a inscrição está aprovada. */
-  aprovado: boolean;
-  /** Situação atual da inscrição. */
-  status: CodigoNumerico;
-  /** Última atualização do registro. */
-  atualizado_em?: string;
-  /** Início da inscrição. */
-  desde?: string;
-  /** Data da aprovação. */
-  data_aprovacao?: string;
-  /** Natureza jurídica. */
-  natureza_juridica?: CodigoNumerico;
-  /** Endereço registrado. */
-  endereco?: EnderecoSuframa;
-  /** Telefones registrados. */
-  telefones?: Array<TelefoneSuframa>;
-  /** E-mails registrados. */
-  emails?: Array<EmailSuframa>;
-  /** Atividade principal. */
-  atividade_principal?: AtividadeSuframa;
-  /** Atividades secundárias. */
-  atividades_secundarias?: Array<AtividadeSuframa>;
-  /** Incentivos fiscais concedidos. */
-  incentivos?: Array<Incentivo>;
+/** Resposta da consulta de dados cadastrais. */
+export interface RespostaEmpresa {
   /** Identificador único da operação. */
   request_id: string;
   /** Sempre `true` nesta resposta. */
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
+  /** Sempre nulo nesta resposta: não há erro. */
+  error_message: Record<string, unknown> | null;
+  /**
+   * Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o dia
+   * (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não informa
+   * a data.
+   */
+  data_base: string | null;
+  /** Os dados cadastrais. */
+  response: Empresa;
 }
 
-/** Um código numérico e sua descrição. */
-export interface CodigoNumerico {
-  /** O código. */
-  codigo: number;
-  /** A descrição. */
-  descricao: string;
-}
-
-/** Endereço registrado na Suframa. */
-export interface EnderecoSuframa {
-  /** Código IBGE do município. */
-  codigo_municipio?: number;
-  /** Logradouro. */
-  logradouro?: string;
-  /** Número. */
-  numero?: string;
+/**
+ * Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo
+ * ou vazio.
+ */
+export interface Empresa {
+  /** CNPJ, sem pontuação. */
+  cnpj: string;
+  /** `MATRIZ` ou `FILIAL`. */
+  identificador_matriz_filial?: string | null;
+  /** Data de abertura. */
+  data_de_abertura?: string | null;
+  /** Nome empresarial (razão social). */
+  nome_empresarial?: string | null;
+  /** Nome fantasia. */
+  nome_fantasia?: string | null;
+  /** Atividade principal (CNAE). */
+  atividade_economica_principal?: Codigo | null;
+  /** Atividades secundárias (CNAE). */
+  atividades_economicas_secundarias?: Array<Codigo>;
+  /** Natureza jurídica. */
+  natureza_juridica?: Codigo | null;
+  /** Tipo do logradouro: RUA, AVENIDA, … */
+  tipo_logradouro?: string | null;
+  /** Nome do logradouro. */
+  logradouro?: string | null;
+  /** Número no logradouro. */
+  numero?: string | null;
+  /** Complemento do endereço. */
+  complemento?: string | null;
   /** Bairro. */
-  bairro?: string;
+  bairro?: string | null;
   /** Município. */
-  cidade?: string;
-  /** Sigla da UF. */
-  estado?: string;
+  municipio?: string | null;
   /** CEP, só dígitos. */
-  cep?: string;
-  /** País. */
-  pais?: Pais;
+  cep?: string | null;
+  /** Sigla da unidade da federação. */
+  uf?: string | null;
+  /** E-mail de contato. */
+  endereco_eletronico?: string | null;
+  /** Telefone com DDD, só dígitos. Dois telefones são separados por ` / `. */
+  telefone?: string | null;
+  /** Ente federativo responsável. */
+  ente_federativo_responsavel?: string | null;
+  /** `NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`. */
+  situacao_cadastral?: string | null;
+  /** Data da situação cadastral. */
+  data_da_situacao_cadastral?: string | null;
+  /** Situação especial. */
+  situacao_especial?: string | null;
+  /** Data da situação especial. */
+  data_da_situacao_especial?: string | null;
+  /** `MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`. */
+  porte?: string | null;
+  /** Quadro de sócios e administradores. */
+  socios?: Array<Socio>;
 }
 
-/** Um país. */
-export interface Pais {
-  /** Nome do país. */
-  nome: string;
+/** Um código de uma tabela oficial e sua descrição. */
+export interface Codigo {
+  /** O código, como texto. */
+  codigo: string | null;
+  /** A descrição da tabela. */
+  descricao: string | null;
 }
 
-/** Um telefone. */
-export interface TelefoneSuframa {
-  /** Código de área. */
-  ddd: string;
-  /** Número, só dígitos. */
-  numero: string;
-}
-
-/** Um e-mail. */
-export interface EmailSuframa {
-  /** Endereço completo. */
-  endereco: string;
-  /** Domínio. */
-  dominio: string;
-}
-
-/** Uma atividade econômica. */
-export interface AtividadeSuframa {
-  /** Código CNAE. */
-  codigo: number;
-  /** `true` se a atividade é exercida. */
-  atividade_exercida: boolean;
-  /** Descrição. */
-  descricao: string;
-}
-
-/** Um incentivo fiscal. */
-export interface Incentivo {
-  /** Fundamento legal. */
-  fundamento_legal: string;
-  /** Benefício: isenção, redução, … */
-  beneficio: string;
-  /** Finalidade. */
-  finalidade: string;
-  /** Tributo: IPI, ICMS, … */
-  tributo: string;
+/** Um sócio ou administrador. */
+export interface Socio {
+  /** Nome ou nome empresarial. */
+  nome?: string | null;
+  /** CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`. */
+  cpf_cnpj_socio?: string | null;
+  /** Qualificação na empresa. */
+  qualificacao_socio?: string | null;
+  /** País, de sócios do exterior. */
+  pais?: string | null;
+  /** CPF do representante, mascarado como acima. */
+  documento_representante_legal?: string | null;
+  /** Nome do representante legal. */
+  nome_representante_legal?: string | null;
+  /** `Entre 41 a 50 anos`, …, `Não se aplica`. */
+  faixa_etaria?: string | null;
+  /** Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`. */
+  data_entrada_sociedade?: string | null;
 }
 
 /** Inscrições estaduais de uma empresa. */
@@ -358,71 +349,6 @@ export interface OrigemUf {
   uf: string;
   /** `online`, `cache`, ou `indisponivel`: não respondeu e não foi cobrada. */
   origem: "online" | "cache" | "indisponivel";
-}
-
-/** Inscrições estaduais de um produtor rural. */
-export interface RespostaProdutorRural {
-  /** Identificador único da operação. */
-  request_id: string;
-  /** Sempre `true` nesta resposta. */
-  success: boolean;
-  /** Sempre `false` nesta resposta. */
-  error: boolean;
-  /** `true` se nada veio da fonte nesta consulta. */
-  is_cache: boolean;
-  /** CPF consultado, sem pontuação. */
-  cpf: string;
-  /** Nome do produtor, se a fonte informa. */
-  nome: string | null;
-  /** UF consultada, ou `BR`. */
-  uf: string;
-  /** Inscrições encontradas: ativas primeiro, depois por UF e número. */
-  inscricoes_estaduais: Array<InscricaoProdutorRural>;
-  /** Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs. */
-  ufs?: Array<OrigemUf>;
-  /**
-   * Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
-   * situação desconhecida na fonte.
-   */
-  inscricoes_omitidas?: number;
-}
-
-/** Uma inscrição de produtor rural. Campos sem informação são omitidos. */
-export interface InscricaoProdutorRural {
-  /** Número da inscrição. */
-  inscricao_estadual: string;
-  /** UF da inscrição. */
-  uf: string;
-  /** `true` se está ativa. */
-  ativa: boolean;
-  /** Tipo da inscrição. */
-  tipo_ie?: "IE Normal" | "IE Substituto Tributário" | "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)" | "IE de Produtor Rural" | "IE Não Informada" | "IE Contribuinte da UF com Endereço em Outra UF";
-  /** Situação do contribuinte na UF. */
-  situacao_pj?: "Sem restrição" | "Bloqueado como destinatário na UF" | "Vedada operação como destinatário na UF" | "Emitente bloqueado no destino";
-  /** Data da última mudança de situação. */
-  data_status?: string;
-  /** Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília. */
-  updated_at?: string;
-  /** Só com `endereco=true`, se a fonte tem o endereço. */
-  endereco?: EnderecoProdutorRural;
-}
-
-/** Endereço de uma inscrição. */
-export interface EnderecoProdutorRural {
-  /** Logradouro. */
-  logradouro: string;
-  /** Número. */
-  numero: string;
-  /** Bairro. */
-  bairro: string;
-  /** Município. */
-  municipio: string;
-  /** Código IBGE do município. Vazio se a fonte não informa. */
-  codigo_municipio_ibge: string;
-  /** Sigla da UF do endereço. */
-  uf: string;
-  /** CEP, só dígitos. */
-  cep: string;
 }
 
 /** Certidão federal, ou o resultado negativo da consulta (404 com `error: false`). */
@@ -537,109 +463,183 @@ export interface RespostaCertidaoEstadual {
   message?: string;
 }
 
-/** Resposta da consulta de dados cadastrais. */
-export interface RespostaEmpresa {
+/** Inscrições estaduais de um produtor rural. */
+export interface RespostaProdutorRural {
   /** Identificador único da operação. */
   request_id: string;
   /** Sempre `true` nesta resposta. */
   success: boolean;
   /** Sempre `false` nesta resposta. */
   error: boolean;
-  /** Sempre nulo nesta resposta: não há erro. */
-  error_message: Record<string, unknown> | null;
+  /** `true` se nada veio da fonte nesta consulta. */
+  is_cache: boolean;
+  /** CPF consultado, sem pontuação. */
+  cpf: string;
+  /** Nome do produtor, se a fonte informa. */
+  nome: string | null;
+  /** UF consultada, ou `BR`. */
+  uf: string;
+  /** Inscrições encontradas: ativas primeiro, depois por UF e número. */
+  inscricoes_estaduais: Array<InscricaoProdutorRural>;
+  /** Só com `uf=BR`: origem da resposta de cada UF, na ordem das UFs. */
+  ufs?: Array<OrigemUf>;
   /**
-   * Data dos dados: a da extração, se vêm de uma cópia do cadastro público; se não, o dia
-   * (horário de Brasília) da consulta à fonte. Nulo se a fonte usa uma cópia e não informa
-   * a data.
+   * Só quando maior que zero: quantas inscrições ficaram fora da lista por terem uma
+   * situação desconhecida na fonte.
    */
-  data_base: string | null;
-  /** Os dados cadastrais. */
-  response: Empresa;
+  inscricoes_omitidas?: number;
 }
 
-/**
- * Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo
- * ou vazio.
- */
-export interface Empresa {
-  /** CNPJ, sem pontuação. */
-  cnpj: string;
-  /** `MATRIZ` ou `FILIAL`. */
-  identificador_matriz_filial?: string | null;
-  /** Data de abertura. */
-  data_de_abertura?: string | null;
-  /** Nome empresarial (razão social). */
-  nome_empresarial?: string | null;
-  /** Nome fantasia. */
-  nome_fantasia?: string | null;
-  /** Atividade principal (CNAE). */
-  atividade_economica_principal?: Codigo | null;
-  /** Atividades secundárias (CNAE). */
-  atividades_economicas_secundarias?: Array<Codigo>;
-  /** Natureza jurídica. */
-  natureza_juridica?: Codigo | null;
-  /** Tipo do logradouro: RUA, AVENIDA, … */
-  tipo_logradouro?: string | null;
-  /** Nome do logradouro. */
-  logradouro?: string | null;
-  /** Número no logradouro. */
-  numero?: string | null;
-  /** Complemento do endereço. */
-  complemento?: string | null;
+/** Uma inscrição de produtor rural. Campos sem informação são omitidos. */
+export interface InscricaoProdutorRural {
+  /** Número da inscrição. */
+  inscricao_estadual: string;
+  /** UF da inscrição. */
+  uf: string;
+  /** `true` se está ativa. */
+  ativa: boolean;
+  /** Tipo da inscrição. */
+  tipo_ie?: "IE Normal" | "IE Substituto Tributário" | "IE Não Contribuinte (Canteiro de Obras, IE Virtual, outros)" | "IE de Produtor Rural" | "IE Não Informada" | "IE Contribuinte da UF com Endereço em Outra UF";
+  /** Situação do contribuinte na UF. */
+  situacao_pj?: "Sem restrição" | "Bloqueado como destinatário na UF" | "Vedada operação como destinatário na UF" | "Emitente bloqueado no destino";
+  /** Data da última mudança de situação. */
+  data_status?: string;
+  /** Última atualização, `YYYY-MM-DD HH:mm:ss`, horário de Brasília. */
+  updated_at?: string;
+  /** Só com `endereco=true`, se a fonte tem o endereço. */
+  endereco?: EnderecoProdutorRural;
+}
+
+/** Endereço de uma inscrição. */
+export interface EnderecoProdutorRural {
+  /** Logradouro. */
+  logradouro: string;
+  /** Número. */
+  numero: string;
   /** Bairro. */
-  bairro?: string | null;
+  bairro: string;
   /** Município. */
-  municipio?: string | null;
+  municipio: string;
+  /** Código IBGE do município. Vazio se a fonte não informa. */
+  codigo_municipio_ibge: string;
+  /** Sigla da UF do endereço. */
+  uf: string;
   /** CEP, só dígitos. */
-  cep?: string | null;
-  /** Sigla da unidade da federação. */
-  uf?: string | null;
-  /** E-mail de contato. */
-  endereco_eletronico?: string | null;
-  /** Telefone com DDD, só dígitos. Dois telefones são separados por ` / `. */
-  telefone?: string | null;
-  /** Ente federativo responsável. */
-  ente_federativo_responsavel?: string | null;
-  /** `NULA`, `ATIVA`, `SUSPENSA`, `INAPTA` ou `BAIXADA`. */
-  situacao_cadastral?: string | null;
-  /** Data da situação cadastral. */
-  data_da_situacao_cadastral?: string | null;
-  /** Situação especial. */
-  situacao_especial?: string | null;
-  /** Data da situação especial. */
-  data_da_situacao_especial?: string | null;
-  /** `MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`. */
-  porte?: string | null;
-  /** Quadro de sócios e administradores. */
-  socios?: Array<Socio>;
+  cep: string;
 }
 
-/** Um código de uma tabela oficial e sua descrição. */
-export interface Codigo {
-  /** O código, como texto. */
-  codigo: string | null;
-  /** A descrição da tabela. */
-  descricao: string | null;
+/** Inscrição na Suframa. Campos sem informação na fonte são omitidos. */
+export interface RespostaSuframa {
+  /** CNPJ consultado, sem pontuação. */
+  cnpj: string;
+  /** Número da inscrição na Suframa. */
+  inscricao: string;
+  /** Razão social. */
+  nome: string;
+  /** `true` se o estabelecimento é a matriz. */
+  matriz: boolean;
+  /** `true` se a inscrição está aprovada. */
+  aprovado: boolean;
+  /** Situação atual da inscrição. */
+  status: CodigoNumerico;
+  /** Última atualização do registro. */
+  atualizado_em?: string;
+  /** Início da inscrição. */
+  desde?: string;
+  /** Data da aprovação. */
+  data_aprovacao?: string;
+  /** Natureza jurídica. */
+  natureza_juridica?: CodigoNumerico;
+  /** Endereço registrado. */
+  endereco?: EnderecoSuframa;
+  /** Telefones registrados. */
+  telefones?: Array<TelefoneSuframa>;
+  /** E-mails registrados. */
+  emails?: Array<EmailSuframa>;
+  /** Atividade principal. */
+  atividade_principal?: AtividadeSuframa;
+  /** Atividades secundárias. */
+  atividades_secundarias?: Array<AtividadeSuframa>;
+  /** Incentivos fiscais concedidos. */
+  incentivos?: Array<Incentivo>;
+  /** Identificador único da operação. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
 }
 
-/** Um sócio ou administrador. */
-export interface Socio {
-  /** Nome ou nome empresarial. */
-  nome?: string | null;
-  /** CNPJ ou CPF mascarado, como `***456789**`. O CPF completo só com `optin=1`. */
-  cpf_cnpj_socio?: string | null;
-  /** Qualificação na empresa. */
-  qualificacao_socio?: string | null;
-  /** País, de sócios do exterior. */
-  pais?: string | null;
-  /** CPF do representante, mascarado como acima. */
-  documento_representante_legal?: string | null;
-  /** Nome do representante legal. */
-  nome_representante_legal?: string | null;
-  /** `Entre 41 a 50 anos`, …, `Não se aplica`. */
-  faixa_etaria?: string | null;
-  /** Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`. */
-  data_entrada_sociedade?: string | null;
+/** Um código numérico e sua descrição. */
+export interface CodigoNumerico {
+  /** O código. */
+  codigo: number;
+  /** A descrição. */
+  descricao: string;
+}
+
+/** Endereço registrado na Suframa. */
+export interface EnderecoSuframa {
+  /** Código IBGE do município. */
+  codigo_municipio?: number;
+  /** Logradouro. */
+  logradouro?: string;
+  /** Número. */
+  numero?: string;
+  /** Bairro. */
+  bairro?: string;
+  /** Município. */
+  cidade?: string;
+  /** Sigla da UF. */
+  estado?: string;
+  /** CEP, só dígitos. */
+  cep?: string;
+  /** País. */
+  pais?: Pais;
+}
+
+/** Um país. */
+export interface Pais {
+  /** Nome do país. */
+  nome: string;
+}
+
+/** Um telefone. */
+export interface TelefoneSuframa {
+  /** Código de área. */
+  ddd: string;
+  /** Número, só dígitos. */
+  numero: string;
+}
+
+/** Um e-mail. */
+export interface EmailSuframa {
+  /** Endereço completo. */
+  endereco: string;
+  /** Domínio. */
+  dominio: string;
+}
+
+/** Uma atividade econômica. */
+export interface AtividadeSuframa {
+  /** Código CNAE. */
+  codigo: number;
+  /** `true` se a atividade é exercida. */
+  atividade_exercida: boolean;
+  /** Descrição. */
+  descricao: string;
+}
+
+/** Um incentivo fiscal. */
+export interface Incentivo {
+  /** Fundamento legal. */
+  fundamento_legal: string;
+  /** Benefício: isenção, redução, … */
+  beneficio: string;
+  /** Finalidade. */
+  finalidade: string;
+  /** Tributo: IPI, ICMS, … */
+  tributo: string;
 }
 
 /** O preço atual da consulta. */
@@ -917,11 +917,11 @@ export interface OperacaoAchada {
   regra: string | null;
   /**
    * O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
-   * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-   * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-   * `rural_producer/uf+addresses`, `federal_certificate/cache`,
-   * `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-   * `company/lookup`.
+   * `search/page`, `search/count`, `search/partners`, `company/lookup`,
+   * `state_registration/uf`, `state_registration/uf+addresses`,
+   * `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
+   * `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
+   * `suframa/lookup`.
    */
   regra_codigo: string | null;
   /** Origem do resultado. Nulo enquanto não houver resultado. */
@@ -1240,11 +1240,11 @@ export interface RespostaOperacao {
   regra: string | null;
   /**
    * O código da regra, que não muda. Podem surgir outros: `error`, `interrupted`,
-   * `search/page`, `search/count`, `search/partners`, `suframa/lookup`,
-   * `state_registration/uf`, `state_registration/uf+addresses`, `rural_producer/uf`,
-   * `rural_producer/uf+addresses`, `federal_certificate/cache`,
-   * `federal_certificate/online`, `state_certificate/cache`, `state_certificate/online`,
-   * `company/lookup`.
+   * `search/page`, `search/count`, `search/partners`, `company/lookup`,
+   * `state_registration/uf`, `state_registration/uf+addresses`,
+   * `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
+   * `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
+   * `suframa/lookup`.
    */
   regra_codigo: string | null;
   /** Origem do resultado. Nulo enquanto não houver resultado. */

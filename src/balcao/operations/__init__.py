@@ -1,4 +1,4 @@
-"""The operations: one folder each, named by its subject and listed here."""
+"""The operations: one folder each, named by its subject and listed here in their order."""
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
@@ -8,14 +8,14 @@ from types import MappingProxyType
 from balcao.core.questions import Subject
 from balcao.operations.contract import Operation, today_in_brasilia
 
-# In the order for operators; the contract has its own (`endpoint`).
+# The order of all menus, documents and tables, the most requested first.
 _FOLDERS = (
     "company",
     "state_registration",
-    "rural_producer",
-    "suframa",
     "federal_certificate",
     "state_certificate",
+    "rural_producer",
+    "suframa",
 )
 ALL_OPERATIONS: Sequence[type[Operation]] = tuple(
     import_module(f"balcao.operations.{name}.operation").OPERATION for name in _FOLDERS
@@ -26,10 +26,9 @@ def operations(
     ufs: Mapping[Subject, Sequence[str]] = MappingProxyType({}),
     today: Callable[[], datetime.date] = today_in_brasilia,
 ) -> Mapping[Subject, Operation]:
-    """Return the operations by subject, in the specification's order. `ufs`: by settings."""
-    in_order = sorted(ALL_OPERATIONS, key=lambda each: each.endpoint)
+    """Return the operations by subject, in order. `ufs`: by settings."""
     return MappingProxyType(
-        {each.subject: each(ufs.get(each.subject, ()), today) for each in in_order}
+        {each.subject: each(ufs.get(each.subject, ()), today) for each in ALL_OPERATIONS}
     )
 
 

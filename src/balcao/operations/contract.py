@@ -140,7 +140,6 @@ class Operation(ABC):
     """An operation of the API. `ufs`: the UFs that may be requested, and that BR includes."""
 
     subject: Subject  # its permanent internal name, in cache keys, settings and metrics
-    endpoint: int  # its number in the specification
     path: str  # the segment under /consultas/v2/
     document = "cnpj"  # name of the path parameter: cnpj, cpf or empty (no document in the path)
     title: str

@@ -69,7 +69,6 @@ class SimplesLookup(Operation):
     """The operation `simples-nacional`."""
 
     subject = "simples"
-    endpoint = 7
     path = "simples-nacional"
     title = "Opção pelo Simples Nacional"
     description = "Se um CNPJ é optante, e desde quando. Custa 3 créditos por consulta concluída."

@@ -106,7 +106,6 @@ class CompanyLookup(Operation):
     """Lookup of a company's registry data."""
 
     subject = "company"
-    endpoint = 6
     path = "cnpj-receita-federal"
     title = "Dados cadastrais da empresa (Receita Federal)"
     description = (

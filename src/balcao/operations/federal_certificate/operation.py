@@ -180,7 +180,6 @@ class FederalCertificateLookup(CertificateLookup):
     """Lookup of the federal tax clearance certificate."""
 
     subject = "federal_certificate"
-    endpoint = 4
     path = "certidao-negativa-de-debitos-federal"
     document = ""
     of_company = True

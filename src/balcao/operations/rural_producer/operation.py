@@ -82,7 +82,6 @@ class RuralProducerLookup(RegistrationLookup):
     """Lookup of a rural producer's state registrations."""
 
     subject = "rural_producer"
-    endpoint = 3
     path = "produtor-rural"
     document = "cpf"
     title = "Inscrições estaduais do produtor rural"

@@ -91,7 +91,6 @@ class StateCertificateLookup(CertificateLookup):
     """Lookup of a state's tax clearance certificate."""
 
     subject = "state_certificate"
-    endpoint = 5
     path = "certidao-negativa-de-debitos-estadual"
     title = "Certidão de débitos estaduais"
     description = (

@@ -89,7 +89,6 @@ class StateRegistrationLookup(RegistrationLookup):
     """Lookup of a company's state registrations."""
 
     subject = "state_registration"
-    endpoint = 2
     path = "sintegra"
     title = "Inscrições estaduais da empresa (Sintegra)"
     description = (

@@ -74,7 +74,6 @@ class SuframaLookup(Operation):
     """Lookup of a registration with the free-trade-zone authority."""
 
     subject = "suframa"
-    endpoint = 1
     path = "suframa"
     title = "Inscrição na Suframa"
     description = (

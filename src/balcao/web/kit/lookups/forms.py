@@ -13,10 +13,9 @@ from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.federation import ALL
 from balcao.core.questions import Strategy, Subject
 from balcao.core.recognition import document_of
-from balcao.operations import OPERATIONS
+from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, UfChoice
-from balcao.web.kit.words.vocabulary import IN_MENUS
 
 # The fields that a form may send; others are ignored.
 FIELDS = (
@@ -84,6 +83,11 @@ class LookupForm:
         uf = _of_kind(OPERATIONS[self.subject], UfChoice)
         return uf is not None and not uf.required
 
+    @property
+    def takes_companies(self) -> bool:
+        """Whether it has a field for a CNPJ, alone or as one of two kinds of holders."""
+        return bool({"cnpj", "quem"} & self.fields)
+
     def focus(self, typed: Mapping[str, str]) -> str:
         return self.document or ("cpf" if typed["quem"] == "cpf" else "cnpj")
 
@@ -108,9 +112,9 @@ _INSISTENT: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-FORMS: Mapping[str, LookupForm] = {each.form.slug: LookupForm(each) for each in IN_MENUS}
+FORMS: Mapping[str, LookupForm] = {each.form.slug: LookupForm(each) for each in ALL_OPERATIONS}
 BY_SUBJECT: Mapping[Subject, LookupForm] = {form.subject: form for form in FORMS.values()}
-BY_PATH: Mapping[str, LookupForm] = {each.path: BY_SUBJECT[each.subject] for each in IN_MENUS}
+BY_PATH: Mapping[str, LookupForm] = {each.path: BY_SUBJECT[each.subject] for each in ALL_OPERATIONS}
 
 
 def filled(typed: Mapping[str, str]) -> Mapping[str, str]:

@@ -16,7 +16,6 @@ from balcao.core.questions import Mode, Strategy
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
 from balcao.examination.inventory import SNAPSHOT
 from balcao.operations import ALL_OPERATIONS, tariff
-from balcao.operations.contract import Operation
 from balcao.providers import OFFERS
 
 # Plans, by their names in the command line and the ledger.
@@ -30,16 +29,13 @@ MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
 # Roles of an account's users.
 ROLES: Mapping[MembershipRole, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
-# Certificates first: most people come for one.
-IN_MENUS: Sequence[type[Operation]] = sorted(ALL_OPERATIONS, key=lambda each: not each.issues)
-
 # The short names of operations; `TITLES` has the long ones.
 _SEARCHES = {
     "busca-de-empresas": "Busca de empresas",
     "contagem-de-empresas": "Contagem de empresas",
     "busca-de-socios": "Busca de sócios",
 }
-SHORT: Mapping[str, str] = {each.path: each.form.title for each in IN_MENUS} | _SEARCHES
+SHORT: Mapping[str, str] = {each.path: each.form.title for each in ALL_OPERATIONS} | _SEARCHES
 TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
 
 # The operation of each price rule. The API's sentences begin with addresses

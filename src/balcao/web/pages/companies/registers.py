@@ -42,11 +42,7 @@ SOON_DAYS = 15
 # "Not found" is a result, too, though a free one.
 ABSENCES = frozenset({CnpjNotFound.code, RegistrationNotFound.code})
 
-# The registry first: it describes the company.
-REGISTERS: Sequence[LookupForm] = sorted(
-    (form for form in FORMS.values() if {"cnpj", "quem"} & form.fields),
-    key=lambda form: form.subject != "company",
-)
+REGISTERS: Sequence[LookupForm] = [form for form in FORMS.values() if form.takes_companies]
 
 
 @dataclass(frozen=True, slots=True)

@@ -385,9 +385,7 @@ async def _page(
         outcome=outcome,
         focus=form.focus(typed) if complaint is None else complaint.field,
         errors={} if complaint is None else {complaint.field: complaint.text},
-        companies=await recent_companies(context, _COMPANIES_SHOWN)
-        if "cnpj" in form.fields
-        else (),
+        companies=await recent_companies(context, _COMPANIES_SHOWN) if form.takes_companies else (),
         **await form_values(context, form, typed),
         **context.form_id_values(code),
     )
