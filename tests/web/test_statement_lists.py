@@ -52,7 +52,9 @@ def numbers(answer: Any) -> Sequence[tuple[str, int]]:
     """Return each linked figure with its address."""
     return [
         (str(link.get("href")), int(link.text_content().replace(".", "")))
-        for link in answer.tree.xpath("//main//table//a | //main//dl[@class='stats']//a")
+        for link in answer.tree.xpath(
+            "//main//table/*[self::tbody or self::tfoot]//a | //main//dl[@class='stats']//a"
+        )
     ]
 
 

@@ -10,7 +10,7 @@ from balcao.core.availability import ALL_UFS
 from balcao.core.calendar import civil_day
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf
-from balcao.core.federation import UFS
+from balcao.core.federation import ALL, UFS
 from balcao.core.ledger import Origin
 from balcao.core.writing import listed
 from balcao.web.kit import returning
@@ -55,6 +55,9 @@ ORIGINS: Options = [
     ("cache", vocabulary.ORIGINS["cache"]),
     ("online", EITHER),
 ]
+
+
+_UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": vocabulary.NO_UF}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,21 @@ def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Charge
         user=_user(fields.get("pessoa", "")),
         uf=_uf(fields.get("uf", "")),
     )
+
+
+def in_words(
+    chosen: ChargeFilter, keys: Mapping[int | None, str], users: Mapping[int, str]
+) -> Sequence[str]:
+    """Return a choice in words, without its origin."""
+    user, uf, client = chosen.user, chosen.uf, chosen.client
+    active = (
+        chosen.operation and vocabulary.short(chosen.operation),
+        uf is not None and _UFS_IN_WORDS.get(uf, f"UF {uf}"),
+        user is not None and (users.get(user, f"usuário {user}") if user else "por chave"),
+        chosen.key is not None and keys[None if chosen.key == WEB else chosen.key],
+        client is not None and (f"cliente {client}" if client else vocabulary.NO_CLIENT),
+    )
+    return [each for each in active if each]
 
 
 def _user(text: str) -> int | None:

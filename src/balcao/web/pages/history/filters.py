@@ -10,7 +10,6 @@ from typing import Protocol
 from balcao.accounts.statement import ChargeFilter, Period
 from balcao.core.document_reader import read as read_document
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
-from balcao.core.federation import ALL
 from balcao.core.recognition import recognise
 from balcao.core.text import unaccented
 from balcao.core.writing import cnpj as written
@@ -30,7 +29,6 @@ _DIGITS_OF_A_NAME_MAX = 6  # without letters: "100%", "51"
 
 # Filter for requests that were charged in the period.
 CHARGED = "cobradas"
-_UFS_IN_WORDS: Mapping[str, str] = {ALL: "todas as UFs de uma vez", "": vocabulary.NO_UF}
 RESULT_OPTIONS: filters.Options = [
     ("", "todos"),
     *((value, text) for value, (text, _) in vocabulary.RESULTS.items()),
@@ -77,18 +75,12 @@ class HistoryFilter:
 
     def in_words(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
         """Return the filters in force in words, except the period."""
-        key = None if self.chosen.key == filters.WEB else self.chosen.key
-        user, uf, client = self.chosen.user, self.chosen.uf, self.chosen.client
         active = (
             self.name and f"nome “{self.name}”",
             self.cnpj and f"CNPJ {written(self.cnpj.text)}",
-            self.chosen.operation and vocabulary.short(self.chosen.operation),
+            *filters.in_words(self.chosen, keys, users),
             self.result and f"resultado “{vocabulary.RESULTS[self.result][0]}”",
-            uf is not None and _UFS_IN_WORDS.get(uf, f"UF {uf}"),
             self.origin and dict(origin_options(self.origin))[self.origin],
-            user is not None and (users.get(user, f"usuário {user}") if user else "por chave"),
-            self.chosen.key is not None and keys[key],
-            client is not None and (f"cliente {client}" if client else vocabulary.NO_CLIENT),
             self.reference and f"referência {self.reference}",
             self.charged and "só as cobradas",
             self.errors_only and "só recusas e falhas",

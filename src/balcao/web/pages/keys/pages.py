@@ -25,6 +25,7 @@ from balcao.operations.contract import curl_line
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.snippets import for_reader
 from balcao.web.kit.typed import NAME, TypedForm, read
 from balcao.web.kit.words import vocabulary
@@ -51,6 +52,14 @@ _FORM_DONE = (
 )
 _FACE_NETWORKS = "Uma chave de API compatível só vale em endereços definidos. Deixe ao menos um."
 _TOO_MANY = f"Cada conta pode ter até {IN_FORCE_MAX} chaves ativas. Revogue uma antes."
+
+
+_ORDERS: Mapping[str, OrderBy[Key]] = {
+    "nome": OrderBy(lambda key: key.name),
+    "criada": OrderBy(lambda key: key.created_ms, largest_first=True),
+    "vale": OrderBy(lambda key: key.expires_ms),
+    "uso": OrderBy(lambda key: key.last_used_ms, largest_first=True),
+}
 
 
 def _end_of_day(text: str, info: ValidationInfo) -> int | None:
@@ -309,13 +318,15 @@ def _listed(
     now = context.now_ms()
     keys = context.desk.keys(account.account_id)
     in_force = _in_force(keys, now)
+    order = ordering_of(context, _ORDERS, "-criada")
     ended = [key for key in reversed(keys) if key not in in_force]
     return context.page(
         "chaves.html",
         status,
         account=account,
         path=base,
-        in_force=[(key, state_of(key, now)) for key in reversed(in_force)],
+        in_force=[(key, state_of(key, now)) for key in order.apply(in_force[::-1])],
+        order=order,
         ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
         ended_more=max(0, len(ended) - ENDED_SHOWN),
         in_force_max=IN_FORCE_MAX,

@@ -19,6 +19,7 @@ from balcao.storage.people import NewUser
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.typed import EMAIL, NAME, TypedForm, one_of, read
 from balcao.web.kit.words.vocabulary import ROLES
 from balcao.web.pages.members import memberships
@@ -47,6 +48,14 @@ _NOT_YOURSELF = (
     " operador do serviço."
 )
 _NO_LINK = "Um usuário suspenso não pode usar o link. Reative o usuário antes."
+
+
+_ORDERS: Mapping[str, OrderBy[User]] = {
+    "nome": OrderBy(lambda user: user.name),
+    "email": OrderBy(lambda user: user.email),
+    "papel": OrderBy(lambda user: user.role),
+    "acesso": OrderBy(lambda user: user.seen_ms, largest_first=True),
+}
 
 
 class MemberForm(TypedForm):
@@ -180,12 +189,14 @@ def _listed(
     context: PageContext, account: Account, base: str, status: int = 200, **values: object
 ) -> Response:
     """Return the list and the form; `values` is the outcome of a form."""
+    order = ordering_of(context, _ORDERS, "nome")
     return context.page(
         "usuarios.html",
         status,
         address=base,
         account=account,
-        users=context.desk.people.users(account.account_id),
+        users=order.apply(context.desk.people.users(account.account_id)),
+        order=order,
         roles=ROLES,
         **memberships.page_values(context, account),
         oneself=context.person.user.user_id,

@@ -13,9 +13,9 @@ from balcao.core.people import Signature
 from balcao.core.terms import top_up
 from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
-from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES, PLANS
@@ -57,20 +57,9 @@ class Filter:
             and self.state in ("", "ativa" if account.suspended_ms is None else "suspensa")
         )
 
-    def address(self, at: int) -> str:
-        """Return the address of the list from account `at` (0-based)."""
-        asked = {
-            "nome": self.name,
-            "plano": self.plan,
-            "tipo": self.mode,
-            "estado": self.state,
-            "de": str(at) if at else "",
-        }
-        return filters.address(ACCOUNTS, asked)
-
 
 async def show(context: PageContext) -> Response:
-    """Show the list, by number, page by page."""
+    """Show the list, by number or in the chosen order, page by page."""
     wanted = Filter(
         context.query("nome"),
         context.query("plano"),
@@ -78,7 +67,18 @@ async def show(context: PageContext) -> Response:
         context.query("estado"),
     )
     accounts = context.desk.accounts()
-    found = [account for account in accounts if wanted.admits(account)]
+    month = civil_month(context.now_ms())
+    orders: Mapping[str, OrderBy[Account]] = {
+        "nome": OrderBy(lambda account: account.name),
+        "numero": OrderBy(lambda account: account.account_id),
+        "plano": OrderBy(lambda account: PLANS[account.plan]),
+        "tipo": OrderBy(lambda account: account.mode),
+        "saldo": OrderBy(lambda account: account.balance_credits),
+        "disponivel": OrderBy(lambda account: available_credits(account, month)),
+        "gasto": OrderBy(lambda account: spent_credits(account, month), largest_first=True),
+    }
+    order = ordering_of(context, orders, "numero", paging=("de",))
+    found = order.apply([account for account in accounts if wanted.admits(account)])
     asked = context.query("de")
     at = int(asked) if asked.isdecimal() and len(asked) < 9 else 0
     return context.page(
@@ -87,8 +87,9 @@ async def show(context: PageContext) -> Response:
         found=len(found),
         all=len(accounts),
         wanted=wanted,
-        older=wanted.address(at + PER_PAGE) if at + PER_PAGE < len(found) else None,
-        newer=wanted.address(max(at - PER_PAGE, 0)) if at else None,
+        order=order,
+        older=order.page("de", at + PER_PAGE) if at + PER_PAGE < len(found) else None,
+        newer=order.page("de", max(at - PER_PAGE, 0)) if at else None,
         plans=PLANS,
         modes=MODES,
     )

@@ -1,7 +1,7 @@
 """The statement's lines: each a sum, its share, and a link to the requests that add up to it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from balcao.core.writing import NOTHING, day
 from balcao.storage.contract import ConsumptionRow
 from balcao.storage.totals import Dimension, Total
 from balcao.web.kit import drawing, filters
+from balcao.web.kit.ordering import OrderBy
 from balcao.web.kit.words import vocabulary
 from balcao.web.pages.statement.query import GROUPS, REFERENCE, StatementQuery
 
@@ -29,75 +30,83 @@ class StatementLine:
     href: str | None
 
 
-# Further lines are shown as one sum; the files have all.
-LINES_SHOWN = 60
-
-
 @dataclass(frozen=True, slots=True)
-class Lines:
-    """The lines that are shown; `rest` counts the other lines, their requests and credits."""
+class StatementGroup:
+    """A sum of charges. `narrowed`: the filters of the list behind it; None: there is no list."""
 
-    shown: Sequence[StatementLine]
-    rest: tuple[int, int, int] | None
+    label: str
+    total: Total
+    before: int | None
+    narrowed: Mapping[str, str] | None
 
 
-def lines_of(asked: StatementQuery, groups: Sequence[Grouped]) -> Lines:
-    """Return the lines of totals: days newest first, else by most credits."""
+PAGE, LINES_SHOWN = "pagina", 60
+
+ORDERS: Mapping[str, OrderBy[StatementGroup]] = {
+    "dia": OrderBy(lambda group: group.total.day, largest_first=True),
+    "nome": OrderBy(lambda group: group.label),
+    "consultas": OrderBy(lambda group: group.total.requests, largest_first=True),
+    "creditos": OrderBy(lambda group: group.total.credits, largest_first=True),
+}
+
+
+def groups_of(asked: StatementQuery, groups: Sequence[Grouped]) -> Sequence[StatementGroup]:
+    """Return the sums of totals, by most credits; the period before is compared unless by day."""
     dimension = GROUPS[asked.group][1]
     compared = "day" not in asked.dimensions
-    if not compared:
-        groups = sorted(groups, key=lambda each: each.total.day or "", reverse=True)
-    all_credits = sum(each.total.credits for each in groups)
-    shown = [
-        _line(
+    return [
+        StatementGroup(
             label_of(asked, dimension, each.total),
             each.total,
-            all_credits,
             each.credits_before if compared else None,
-            asked.list_of(**_narrowed(asked, dimension, each.total)),
+            _narrowed(asked, dimension, each.total),
         )
-        for each in groups[:LINES_SHOWN]
+        for each in groups
     ]
-    return Lines(shown, _rest([each.total for each in groups[LINES_SHOWN:]]))
 
 
-def lines_by_reference(asked: StatementQuery, rows: Sequence[ConsumptionRow]) -> Lines:
-    """Return the lines by reference, from the ledger's own entries."""
+def groups_by_reference(
+    asked: StatementQuery, rows: Sequence[ConsumptionRow]
+) -> Sequence[StatementGroup]:
+    """Return the sums by reference, by most credits, from the ledger's own entries."""
     requests, credits = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for row in rows:
         what = (row.day if asked.by_day else "", row.reference or "")
         requests[what] += row.requests
         credits[what] += row.credits
-    found = [
-        (reference, Total(requests[when, reference], spent, day=when or None))
-        for (when, reference), spent in credits.most_common()
-    ]
-    found.sort(key=lambda each: each[1].day or "", reverse=True)
-    shown = []
-    for reference, total in found[:LINES_SHOWN]:
-        narrowed = {"referencia": reference}
-        if total.day:
-            narrowed |= {"de": total.day, "ate": total.day}
-        href = asked.list_of(**narrowed) if reference else None
-        shown.append(
-            _line(reference or vocabulary.NO_REFERENCE, total, credits.total(), None, href)
+    found = []
+    for (when, reference), spent in credits.most_common():
+        total = Total(requests[when, reference], spent, day=when or None)
+        narrowed = {"referencia": reference} | ({"de": when, "ate": when} if when else {})
+        label = reference or vocabulary.NO_REFERENCE
+        found.append(StatementGroup(label, total, None, narrowed if reference else None))
+    return found
+
+
+def drawn(
+    asked: StatementQuery, groups: Sequence[StatementGroup], at: int
+) -> Sequence[StatementLine]:
+    """Return the lines of one page, from group `at` (0-based), with shares of the whole."""
+    all_credits = sum(group.total.credits for group in groups)
+    lines = []
+    for group in groups[at : at + LINES_SHOWN]:
+        total, share = group.total, group.total.credits / all_credits
+        bar, href = drawing.share_bar(share), None
+        if group.narrowed is not None:
+            href = asked.list_of(**group.narrowed)
+        lines.append(
+            StatementLine(
+                group.label,
+                total.day,
+                total.requests,
+                total.credits,
+                share,
+                bar,
+                group.before,
+                href,
+            )
         )
-    return Lines(shown, _rest([total for _, total in found[LINES_SHOWN:]]))
-
-
-def _rest(totals: Sequence[Total]) -> tuple[int, int, int] | None:
-    if not totals:
-        return None
-    requests = sum(total.requests for total in totals)
-    return len(totals), requests, sum(total.credits for total in totals)
-
-
-def _line(
-    label: str, total: Total, all_credits: int, before: int | None, href: str | None
-) -> StatementLine:
-    share = total.credits / all_credits
-    bar = drawing.share_bar(share)
-    return StatementLine(label, total.day, total.requests, total.credits, share, bar, before, href)
+    return lines
 
 
 def label_of(asked: StatementQuery, dimension: Dimension, total: Total) -> str:

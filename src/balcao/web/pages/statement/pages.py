@@ -11,7 +11,17 @@ from balcao.core.access import Account
 from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_of
-from balcao.web.pages.statement.lines import Lines, heading, lines_by_reference, lines_of
+from balcao.web.kit.ordering import ordering_of
+from balcao.web.pages.statement.lines import (
+    LINES_SHOWN,
+    ORDERS,
+    PAGE,
+    StatementGroup,
+    drawn,
+    groups_by_reference,
+    groups_of,
+    heading,
+)
 from balcao.web.pages.statement.query import (
     BY_DAY,
     GROUP,
@@ -36,9 +46,14 @@ DAYS_DRAWN = 92
 async def show(context: PageContext, account: Account, base: str) -> Response:
     """Show filters, figures compared with the previous period, lines and the proof."""
     asked = read_query(context, account, base)
-    statement, lines, notes = await asyncio.to_thread(_read, context, asked)
+    statement, groups, notes = await asyncio.to_thread(_read, context, asked)
     operator = context.person.is_operator
     earlier, later = neighbours(asked.period, asked.today)
+    with_days = "day" in asked.dimensions or (asked.by_day and asked.group == REFERENCE)
+    order = ordering_of(context, ORDERS, "-dia" if with_days else "-creditos", paging=(PAGE,))
+    groups = order.apply(groups)
+    page = page_number(context, len(groups))
+    lines = drawn(asked, groups, (page - 1) * LINES_SHOWN)
     by_origin = Counter[str]()
     for total in statement.days:
         by_origin[str(total.origin)] += total.credits
@@ -61,6 +76,10 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         # A month that is over has a page that never changes.
         sealed=f"{base}/{month}" if month and is_over(asked.period, asked) else None,
         fields=asked.fields,
+        filters=[
+            *filters.in_words(asked.chosen, asked.names.keys, asked.names.users),
+            *([dict(filters.ORIGINS)[asked.chosen.origin]] if asked.chosen.origin else []),
+        ],
         filtered=not asked.chosen.is_all,
         everything=filters.address(
             base,
@@ -90,14 +109,25 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         chart=_chart(statement),
         by_week=_is_long(asked.period),
         heading=heading(asked),
-        with_days="day" in asked.dimensions or (asked.by_day and asked.group == REFERENCE),
+        with_days=with_days,
         only_days=asked.group == "dia",
-        lines=lines.shown,
-        rest=lines.rest,
-        compared=any(line.before is not None for line in lines.shown),
+        lines=lines,
+        groups_found=len(groups),
+        first_shown=(page - 1) * LINES_SHOWN + 1,
+        older=order.page(PAGE, page + 1) if page * LINES_SHOWN < len(groups) else None,
+        newer=order.page(PAGE, page - 1) if page > 1 else None,
+        order=order,
+        compared=any(group.before for group in groups),
         given=top_ups_with_authors(context, account, statement.top_ups),
         proof=statement.proof,
     )
+
+
+def page_number(context: PageContext, groups: int) -> int:
+    """Return the page of the address, from 1 to the last one."""
+    asked = context.query(PAGE)
+    last = max(1, -(-groups // LINES_SHOWN))
+    return min(max(int(asked), 1), last) if filters.is_number(asked) else 1
 
 
 def is_over(period: Period, asked: StatementQuery) -> bool:
@@ -105,16 +135,18 @@ def is_over(period: Period, asked: StatementQuery) -> bool:
     return period.last < asked.today
 
 
-def _read(context: PageContext, asked: StatementQuery) -> tuple[Statement, Lines, Sequence[str]]:
+def _read(
+    context: PageContext, asked: StatementQuery
+) -> tuple[Statement, Sequence[StatementGroup], Sequence[str]]:
     desk, number, period = context.desk, asked.account.account_id, asked.period
     if asked.group == REFERENCE:
         statement = read_statement(desk, asked.account, period, asked.chosen)
         rows = desk.consumption_by_reference(number, period.from_ms, period.to_ms, LINES_MAX)
         if rows is None:
-            return statement, Lines((), None), (_TOO_MANY,)
-        return statement, lines_by_reference(asked, asked.chosen.of(rows)), ()
+            return statement, (), (_TOO_MANY,)
+        return statement, groups_by_reference(asked, asked.chosen.of(rows)), ()
     statement = read_statement(desk, asked.account, period, asked.chosen, asked.dimensions)
-    return statement, lines_of(asked, statement.groups), ()
+    return statement, groups_of(asked, statement.groups), ()
 
 
 def _is_long(period: Period) -> bool:
