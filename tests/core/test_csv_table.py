@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from balcao.core.csv_table import as_csv, escape_formula, write_rows
+from balcao.core.csv_table import csv_pieces, escape_formula, write_rows
 
 FORMULAS = (
     "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1", "＠x",
@@ -19,7 +19,7 @@ PLAIN = ("", "1", "EMPRESA LTDA", "a-b", "a, b", "R$ 1,50; à vista", "x = y", "
 @pytest.mark.parametrize("delimiter", [";", ",", "\t", "|"])
 def test_no_reader_finds_a_formula(cell: str, delimiter: str) -> None:
     """Neither one that parts where the writer does, nor one that parts elsewhere."""
-    text = as_csv(["nome"], [[cell, "fim"]]).decode("utf-8-sig")
+    text = b"".join(csv_pieces(["nome"], [[cell, "fim"]])).decode("utf-8-sig")
     for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
         for found in row:
             for line in re.split("[\r\n]", found):
@@ -32,7 +32,7 @@ def test_what_is_none_stays_as_it_is(cell: str) -> None:
 
 
 def test_every_cell_is_quoted_and_numbers_stay_numbers() -> None:
-    table = as_csv(["chave", "créditos"], [["a;b", -3], [None, 0]])
+    table = b"".join(csv_pieces(["chave", "créditos"], [["a;b", -3], [None, 0]]))
     assert table.startswith(b"\xef\xbb\xbf")
     assert table.decode("utf-8-sig") == '"chave";"créditos"\r\n"a;b";"-3"\r\n"";"0"\r\n'
 

@@ -285,6 +285,29 @@ def test_consumption_is_the_account_s_own(house: Service, who: Client) -> None:
     assert in_csv(house.get(f"{USAGE}?formato=CSV", who)) == []
 
 
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_a_long_consumption_has_the_same_content_in_pieces(
+    house: Service, who: Client, form: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (federal_of(CNPJ), company(), sintegra()):
+        house.get(path, who)
+
+    def content() -> tuple[bytes, bool]:
+        reply = house.get(f"{USAGE}?formato={form}", who, accept_encoding=encoding)
+        assert reply.status == 200
+        body = reply.body.replace(reply.headers["x-request-id"].encode(), b"")
+        return body, "content-length" in reply.headers
+
+    whole, has_length = content()
+    assert has_length
+    assert whole.count(b"credito") > 3 or form == "csv"
+    monkeypatch.setattr("balcao.http.streaming.WHOLE_BYTES_MAX", 10)
+    monkeypatch.setattr("balcao.http.json_bodies._ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr("balcao.core.csv_table._BYTES_AT_ONCE", 10)
+    assert content() == (whole, False)
+
+
 @pytest.mark.parametrize("accept", ["text/csv", "text/csv;q=0.9, application/json;q=0.5"])
 def test_consumption_is_csv_if_accept_prefers_it(house: Service, who: Client, accept: str) -> None:
     house.get(company(), who)

@@ -35,6 +35,7 @@ from balcao.storage.contract import Blobs
 from balcao.storage.desk.batches import Batches
 from balcao.storage.places import place_at
 from tests.http.batcher import COMPANIES, Batcher
+from tests.http.test_account_pages import USAGE
 from tests.records import federal_of, state_of
 from tests.service import Service, open_service
 
@@ -166,7 +167,7 @@ def test_no_data_about_the_person_is_left_and_the_ledger_is_whole(place: Place) 
     assert house.get(receipt).status == 200
     assert {"PRODUTORA DA FICCAO PAULISTA", CPF} <= place.found_in_data(), "else nothing is proven"
     ledger, money = place.ledger(), house.money()
-    consumed = house.desk.consumption(house.client.account_id, 0, 1 << 60)
+    consumed = house.get(USAGE).json["linhas"]
 
     found, erased = place.erase()
 
@@ -182,7 +183,7 @@ def test_no_data_about_the_person_is_left_and_the_ledger_is_whole(place: Place) 
     assert place.found_in_data() == set()
     assert place.ledger() == ledger
     assert house.money() == money
-    assert house.desk.consumption(house.client.account_id, 0, 1 << 60) == consumed
+    assert house.get(USAGE).json["linhas"] == consumed
     house.assert_books_agree()
     assert house.get(receipt).status == 404
 

@@ -283,6 +283,9 @@ def test_an_incomplete_answer_is_recognisable(running: Served) -> None:
     answer = running.say(get(path=b"/short"))
     assert b"content-length: 2\r\n" in answer
     assert answer.endswith(b"\r\n\r\nx")
+    cut = running.say(get(path=b"/cut"))
+    assert b"transfer-encoding: chunked\r\n" in cut
+    assert cut.endswith(b"\r\n\r\n3e8\r\n" + b"x" * 1000 + b"\r\n"), "without the last chunk"
 
 
 def test_the_path_is_passed_as_sent() -> None:

@@ -56,6 +56,9 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
             for _ in range(LARGE // 1000 - 1):
                 await send({"type": "http.response.body", "body": b"x" * 1000, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
+        case "/cut":
+            await say(b"x" * 1000, more=True)
+            raise RuntimeError
         case "/short":
             await say(b"x", (b"content-length", b"2"), more=True)
             await send({"type": "http.response.body", "body": b""})

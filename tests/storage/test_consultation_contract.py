@@ -10,7 +10,6 @@ from balcao.storage.contract import Consultation, ConsumptionRow
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 from tests.storage.world import (
-    DAY_MS,
     NOW,
     OPERATION,
     a_charge,
@@ -20,6 +19,7 @@ from tests.storage.world import (
     account_of,
     balance,
     brasilia,
+    consumption,
     entries,
     open_account,
 )
@@ -143,23 +143,12 @@ def test_consumption_is_grouped_by_day_operation_key_and_origin(
     other = Charge(number, 99, "r6", "a-operation", 1, "consulta", "cache", NOON)
     engine.commit(desk, other)
 
-    assert desk.consumption(number, EARLY, NEXT_DAY + DAY_MS) == [
+    assert consumption(desk, number) == [
         ConsumptionRow("2026-08-05", "a-operation", 99, "cache", 1, 1),
         ConsumptionRow("2026-08-05", OPERATION, key, "cache", 2, 3),
         ConsumptionRow("2026-08-05", OPERATION, key, "online", 1, 2),
         ConsumptionRow("2026-08-06", OPERATION, key, "cache", 1, 1),
     ]
-
-
-def test_the_bounds_of_a_period(engine: Engine, desk: Desk, ana: Account) -> None:
-    for request, at_ms in (("r1", NOON - 1), ("r2", NOON), ("r3", NOON + 1), ("r4", NOON + 2)):
-        engine.commit(desk, a_charge(ana, request, at_ms=at_ms))
-    key = ana.account_id
-    assert desk.consumption(key, NOON, NOON + 2) == [
-        ConsumptionRow("2026-08-05", OPERATION, key, "cache", 2, 2)
-    ]
-    assert desk.consumption(key, NOON, NOON) == []
-    assert desk.consumption(4711, EARLY, LATE) == []
 
 
 def test_a_day_need_not_have_24_hours(engine: Engine, desk: Desk, ana: Account) -> None:
@@ -181,7 +170,7 @@ def test_a_day_need_not_have_24_hours(engine: Engine, desk: Desk, ana: Account) 
     engine.commit(desk, a_charge(ana, "r7", at_ms=brasilia("2018-02-18 00:00:00") - 1_800_000))
     expected["2018-02-17"] += 1
 
-    found = desk.consumption(ana.account_id, 0, NOW)
+    found = consumption(desk, ana.account_id, "2018-01-01", "2018-12-31")
     assert {row.day: row.requests for row in found} == expected
     assert [row.day for row in found] == sorted(expected)
 
@@ -199,7 +188,7 @@ def test_consumption_adds_up_to_the_ledger(engine: Engine, desk: Desk) -> None:
             engine.commit(desk, Hold(ana.account_id, 7, f"r{turn}", operation, 90, at_ms))
             engine.commit(desk, a_settle(ana, f"r{turn}", turn, at_ms=at_ms))
 
-    rows = desk.consumption(ana.account_id, 0, NOW * 2)
+    rows = consumption(desk, ana.account_id)
     posted = [entry for entry in entries(desk, ana) if entry.kind in ("charge", "post")]
     assert sum(row.credits for row in rows) == -sum(entry.credits for entry in posted)
     assert sum(row.requests for row in rows) == len(posted)
@@ -209,7 +198,7 @@ def test_consumption_adds_up_to_the_ledger(engine: Engine, desk: Desk) -> None:
 
 def test_consumption_can_be_read_in_a_thread(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_charge(ana, "r1"))
-    reading = asyncio.to_thread(desk.consumption, ana.account_id, 0, NOW * 2)
+    reading = asyncio.to_thread(consumption, desk, ana.account_id)
     assert [row.requests for row in engine.run(reading)] == [1]
 
 

@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 )
 
 from balcao.core.access import Account
-from balcao.core.calendar import civil_month
+from balcao.core.calendar import civil_day, civil_month
 from balcao.core.errors import StorageFailed
 from balcao.core.idempotency import IdempotencyRecord, RecordedAnswer
 from balcao.core.ledger import Change, HoldGone, InsufficientFunds, KeepReceipt, KeyBound, Refusal
@@ -345,7 +345,8 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(who=who)
     def somebody_asks_for_the_bill(self, who: int) -> None:
         facts = self.books[who]
-        rows = self.desk.consumption(facts.account.account_id, 0, self.now_ms + 1)
+        today = civil_day(self.now_ms)
+        rows = self.desk.totals.read(facts.account.account_id, civil_day(NOW), today, ("day",))
         assert sum(row.requests for row in rows) == len(facts.posts)
         assert sum(row.credits for row in rows) == sum(c for _, c in facts.posts.values())
 

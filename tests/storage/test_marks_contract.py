@@ -26,6 +26,7 @@ from tests.storage.world import (
     a_hash,
     a_hold,
     a_settle,
+    consumption,
 )
 
 MARKS = {"client": "loja-7", "reference": "NF:12/3"}
@@ -116,7 +117,9 @@ def test_consumption_by_client_and_by_reference(engine: Engine, desk: Desk, ana:
         charge = replace(a_charge(ana, request), **marks)
         assert engine.commit(desk, together(charge, a_trace(ana, request, **marks))) is None
     period = (ana.account_id, 0, NOW * 2)
-    by_client = [(row.client, row.reference, row.requests) for row in desk.consumption(*period)]
+    by_client = [
+        (row.client, row.reference, row.requests) for row in consumption(desk, ana.account_id)
+    ]
     assert by_client == [(None, None, 1), ("a", None, 2), ("b", None, 1)]
     rows = desk.consumption_by_reference(*period, 4)
     assert rows is not None

@@ -42,6 +42,7 @@ from tests.storage.world import (
     a_keep,
     a_settle,
     brasilia,
+    consumption,
 )
 
 ACTIVE = 60  # accounts; of 5,000
@@ -334,7 +335,7 @@ def test_pages(plans: Plans) -> None:
         charged = next(iter(desk.entries(account, *month)))
         assert charged.request_id is not None
         assert desk.operation(account, charged.request_id) is not None
-        assert desk.consumption(account, *month)
+        assert consumption(desk, account, "2026-04-01", "2026-04-30")
         day = civil_day(month[0])
         assert desk.totals.books(account, day, day).balance_credits
         assert people.traces(account, replace(lately, charged=True), 50)

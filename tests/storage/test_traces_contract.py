@@ -29,6 +29,7 @@ from tests.storage.world import (
     a_keep,
     balance,
     charged,
+    consumption,
     entries,
 )
 
@@ -423,7 +424,7 @@ def test_requests_of_the_web_application_have_no_key(
         found = desk.operation(number, request)
         assert found is not None
         assert found.key_id == key_id
-    rows = [(r.key_id, r.origin, r.credits) for r in desk.consumption(number, 0, NOW * 2)]
+    rows = [(r.key_id, r.origin, r.credits) for r in consumption(desk, number)]
     assert rows == [(None, "cache", 1), (None, "online", 2), (number, "cache", 1)]
 
 

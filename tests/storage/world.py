@@ -1,14 +1,15 @@
 """Helpers of the tests of the storage: accounts, changes of requests, balances."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import NamedTuple
 
+from balcao.accounts.statement import ChargeFilter, Period, rows_of
 from balcao.core.access import Account, Plan
 from balcao.core.calendar import BRASILIA, to_ms
 from balcao.core.idempotency import RecordedAnswer
 from balcao.core.ledger import Bind, Charge, Finish, Hold, KeepReceipt, Settle, TopUp
 from balcao.core.receipts import digest_of
-from balcao.storage.contract import LedgerEntry, NewAccount, NewKey
+from balcao.storage.contract import ConsumptionRow, LedgerEntry, NewAccount, NewKey
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
 
@@ -106,6 +107,15 @@ def balance(desk: Desk, account: Account) -> Balance:
 def entries(desk: Desk, account: Account) -> list[LedgerEntry]:
     """Return all accounts."""
     return list(desk.entries(account.account_id, 0, NOW * 2))
+
+
+def consumption(
+    desk: Desk, account_id: int, first: str = "2026-07-20", last: str = "2026-08-20"
+) -> list[ConsumptionRow]:
+    """Return the lines of an account's statement; by default of the days around `NOW`."""
+    period = Period(date.fromisoformat(first), date.fromisoformat(last))
+    with desk.totals.snapshot() as moment:
+        return [*rows_of(moment, account_id, period, ChargeFilter())]
 
 
 def charged(desk: Desk, account: Account) -> dict[str, int]:

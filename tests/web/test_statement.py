@@ -14,7 +14,7 @@ from lxml import etree
 
 from balcao.accounts import statement
 from balcao.accounts.keys import issue_key
-from balcao.accounts.statement import ChargeFilter, Period, Proof
+from balcao.accounts.statement import ChargeFilter, Period, Proof, rows_of
 from balcao.core.calendar import civil_day
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
@@ -90,7 +90,8 @@ def test_the_page_has_the_desk_s_figures(house: Service, used: Client) -> None:
     assert response.status == 200
     today = civil_day(system_now_ms())
     period = Period.of(None, None, today)
-    rows = house.desk.consumption(used.account_id, period.from_ms, period.to_ms)
+    with house.desk.totals.snapshot() as moment:
+        rows = [*rows_of(moment, used.account_id, period, ChargeFilter())]
     assert len(rows) == 4
     assert total(response)[-1] == str(sum(row.credits for row in rows)) == "10"
     # And both equal the ledger's entries.

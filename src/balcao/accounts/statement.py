@@ -8,7 +8,7 @@ from a separate count.
 import calendar
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,12 +17,12 @@ from balcao.core.calendar import day_starts_ms
 from balcao.core.ledger import Origin
 from balcao.storage.contract import ConsumptionRow, LedgerEntry
 from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.totals import TotalsSnapshot
 from balcao.storage.totals import (
     Dimension,
     PeriodBooks,
     Total,
     TotalsFilter,
-    consumption_row,
 )
 
 DAYS_DEFAULT = 30
@@ -98,10 +98,10 @@ class Period:
         return Period(eve.replace(day=1), last)
 
     @property
-    def days(self) -> Sequence[str]:
-        """Every day of it, as `YYYY-MM-DD`."""
+    def days(self) -> Sequence[datetime.date]:
+        """Every day of it."""
         count = (self.last - self.first).days + 1
-        return [(self.first + datetime.timedelta(days)).isoformat() for days in range(count)]
+        return [self.first + datetime.timedelta(days) for days in range(count)]
 
 
 def month_of(day: datetime.date) -> Period:
@@ -264,12 +264,22 @@ def _group_key(total: Total, by: Sequence[Dimension]) -> Sequence[object]:
 
 
 def rows_of(
-    desk: Desk, account_id: int, period: Period, chosen: ChargeFilter
-) -> Sequence[ConsumptionRow]:
-    """Return the statement's lines, ordered by day, operation, key, origin and client."""
-    by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
-    found = desk.totals.read(account_id, period.first, period.last, by, chosen.wanted)
-    return [consumption_row(total) for total in found]
+    moment: TotalsSnapshot, account_id: int, period: Period, chosen: ChargeFilter
+) -> Iterator[ConsumptionRow]:
+    """Yield the statement's lines, ordered by day, operation, key, origin and client.
+
+    They are read a day at a time.
+    """
+    by: Sequence[Dimension] = ("operation", "key", "origin", "client")
+    for day in period.days:
+        text = day.isoformat()
+        for total in moment.read(account_id, day, day, by, chosen.wanted):
+            assert total.operation is not None
+            assert total.origin is not None
+            yield ConsumptionRow(
+                text, total.operation, total.key or None, total.origin,
+                total.requests, total.credits, total.client or None,
+            )  # fmt: skip
 
 
 def line_of(row: ConsumptionRow, names: Mapping[int | None, str]) -> Line:

@@ -9,7 +9,7 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, TypeAlias
 
 Cell: TypeAlias = str | int | None
@@ -60,17 +60,21 @@ def escape_formula(cell: Cell) -> Cell:
     return f"'{cell}" if _BEGINS.match(cell) else cell
 
 
-def as_csv(columns: Sequence[str], lines: Iterable[Iterable[Cell]]) -> bytes:
-    """Return a table as bytes; see `write_csv`."""
+def csv_pieces(columns: Sequence[str], lines: Iterable[Iterable[Cell]]) -> Iterator[bytes]:
+    """Yield a table in pieces: a row with the names of the columns, and the lines."""
     content = io.BytesIO()
-    write_csv(content, columns, lines)
-    return content.getvalue()
-
-
-def write_csv(file: IO[bytes], columns: Sequence[str], lines: Iterable[Iterable[Cell]]) -> None:
-    """Write a table: a row with the names of the columns, and the lines."""
-    table = CsvTable(file)
+    table = CsvTable(content)
     table.write(columns)
     for line in lines:
         table.write(line)
+        if content.tell() > _BYTES_AT_ONCE:
+            yield content.getvalue()
+            content.seek(0)
+            content.truncate()
     table.flush()
+    yield content.getvalue()
+
+
+def write_csv(file: IO[bytes], columns: Sequence[str], lines: Iterable[Iterable[Cell]]) -> None:
+    """Write a table; see `csv_pieces`."""
+    file.writelines(csv_pieces(columns, lines))

@@ -5,7 +5,7 @@ They cost no credits; key and limits are those of the lookups. All amounts come 
 
 import asyncio
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
@@ -21,27 +21,29 @@ from balcao.accounts.statement import (
     Period,
     line_of,
     read_day,
+    rows_of,
 )
 from balcao.core import idempotency
 from balcao.core.access import PLANS, key_names
 from balcao.core.batches import row_of_key
 from balcao.core.calendar import civil_day, civil_month, from_ms
-from balcao.core.csv_table import as_csv
+from balcao.core.csv_table import csv_pieces
 from balcao.core.described import described, doc
 from balcao.core.errors import InvalidParameter, OperationNotFound, RepeatedParameter
 from balcao.core.ledger import Origin, available_credits, spent_credits
 from balcao.core.questions import Mode
 from balcao.core.tariff import REFUSED
 from balcao.http.contents import Json, Text
-from balcao.http.json_bodies import enveloped, id_cursor, limit_of
+from balcao.http.json_bodies import enveloped, id_cursor, json_pieces, limit_of
 from balcao.http.read import Request
-from balcao.http.routes import Route
+from balcao.http.routes import Answer, Route
+from balcao.http.streaming import streamed
 from balcao.http.texts import COUNT, TAG_ACCOUNT, TEXT, UUID_SCHEMA, WHEN
-from balcao.http.write import Headers
 from balcao.operations import tariff
 from balcao.operations.parameters import Parameter, Parameters
-from balcao.storage.contract import Consultation
+from balcao.storage.contract import Consultation, ConsumptionRow
 from balcao.storage.desk.desk import Desk
+from balcao.storage.totals import Total
 
 PREFIX = "/conta/v1/"
 
@@ -69,8 +71,6 @@ _DAY_OR_EMPTY = {
     "pattern": "^([0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))?$",
 }
 
-Answer = tuple[int, Headers, bytes]
-
 
 @described("RespostaSaldo", "Quanto a conta ainda pode gastar.")
 class BalanceAnswer(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ class BalanceAnswer(msgspec.Struct, frozen=True):
 
 
 @described("LinhaConsumo", "O que foi cobrado em um dia, por operação, chave, origem e cliente.")
-class ConsumptionLine(msgspec.Struct, frozen=True):
+class ConsumptionLine(msgspec.Struct, frozen=True, gc=False):
     """One line of the consumption. The fields are the statement's `COLUMNS`."""
 
     dia: Annotated[str, doc("Dia em Brasília.", format="date")]
@@ -176,6 +176,7 @@ _LINE = ConsumptionLine(
     cliente="loja-7",
     referencia=None,
 )
+_EXAMPLE_CSV = b"".join(csv_pieces(COLUMNS, [msgspec.structs.astuple(_LINE)])).decode()
 _OPERATION = OperationAnswer(
     operacao_id="0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b7",
     operacao="certidao-negativa-de-debitos-federal",
@@ -281,7 +282,7 @@ class AccountRoutes:
         ),
         gives=[
             _given(ConsumptionAnswer("2026-08-01", "2026-08-08", 3, 6, [_LINE])),
-            Text("text/csv", as_csv(COLUMNS, [msgspec.structs.astuple(_LINE)]).decode()),
+            Text("text/csv", _EXAMPLE_CSV),
         ],
         problems=(InvalidParameter, RepeatedParameter),
     )
@@ -299,32 +300,63 @@ class AccountRoutes:
         form = (parameters.text("formato") or _FORMS[request.preferred([*_FORMS])]).lower()
         if form not in _FORMS.values():
             raise InvalidParameter("O parâmetro formato deve ser json ou csv.")
-        of_period = (request.account_id, period.from_ms, period.to_ms)
+        by_reference = None
         if group:
-            rows = await asyncio.to_thread(
-                self.desk.consumption_by_reference, *of_period, LINES_MAX
+            by_reference = await asyncio.to_thread(
+                self.desk.consumption_by_reference,
+                *(request.account_id, period.from_ms, period.to_ms, LINES_MAX),
             )
-        else:
-            rows = await asyncio.to_thread(self.desk.consumption, *of_period)
-        if rows is None:
-            raise InvalidParameter(
-                f"São mais de {LINES_MAX} linhas por referência. Use um período mais curto."
-            )
-        rows = ChargeFilter(client=parameters.text("cliente") or None).of(rows)
+            if by_reference is None:
+                raise InvalidParameter(
+                    f"São mais de {LINES_MAX} linhas por referência. Use um período mais curto."
+                )
+        chosen = ChargeFilter(client=parameters.text("cliente") or None)
         names = self._names(request.account_id)
-        lines = [line_of(row, names) for row in rows]
-        if form == "csv":
-            return 200, [_CSV, _NO_STORE, _VARY, _file(period)], as_csv(COLUMNS, lines)
-        return _json(
-            ConsumptionAnswer(
+        content = self._statement(request, names, period, chosen, by_reference, csv=form == "csv")
+        encoding, answer = await streamed(content, gzipped=request.accepts_gzip)
+        kind = (
+            [_CSV, _NO_STORE, _VARY, _file(period)] if form == "csv" else [_JSON, _NO_STORE, _VARY]
+        )
+        return 200, [*kind, *encoding], answer
+
+    def _statement(
+        self,
+        request: Request,
+        names: Mapping[int | None, str],
+        period: Period,
+        chosen: ChargeFilter,
+        by_reference: Sequence[ConsumptionRow] | None,
+        *,
+        csv: bool,
+    ) -> Generator[bytes, None, None]:
+        """Yield the consumption as CSV or JSON, of one moment; by reference if that was read.
+
+        In a thread.
+        """
+        with self.desk.totals.snapshot() as moment:
+            rows: Iterable[ConsumptionRow]
+            counted: Sequence[ConsumptionRow | Total]
+            if by_reference is None:
+                rows = rows_of(moment, request.account_id, period, chosen)
+                counted = moment.read(
+                    request.account_id, period.first, period.last, (), chosen.wanted
+                )
+            else:
+                rows = counted = chosen.of(by_reference)
+            lines = (line_of(row, names) for row in rows)
+            if csv:
+                yield from csv_pieces(COLUMNS, lines)
+                return
+            empty = ConsumptionAnswer(
                 de=period.first.isoformat(),
                 ate=period.last.isoformat(),
-                total_consultas=sum(row.requests for row in rows),
-                total_creditos=sum(row.credits for row in rows),
-                linhas=[ConsumptionLine(*line) for line in lines],
-            ),
-            _VARY,
-        )
+                total_consultas=sum(each.requests for each in counted),
+                total_creditos=sum(each.credits for each in counted),
+                linhas=(),
+            )
+            yield from json_pieces(
+                request.numbered(enveloped(empty)), (ConsumptionLine(*line) for line in lines)
+            )
 
     @_AccountRoute(
         f"{PREFIX}operacoes",
@@ -477,8 +509,8 @@ def _file(period: Period) -> tuple[bytes, bytes]:
     return b"content-disposition", f'attachment; filename="{name}"'.encode()
 
 
-def _json(answer: msgspec.Struct, *more: tuple[bytes, bytes]) -> Answer:
-    return 200, [_JSON, _NO_STORE, *more], enveloped(answer)
+def _json(answer: msgspec.Struct) -> Answer:
+    return 200, [_JSON, _NO_STORE], enveloped(answer)
 
 
 def _instant(at_ms: int) -> str:

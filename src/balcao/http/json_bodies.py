@@ -4,7 +4,8 @@ A body is a type. Unknown, missing and invalid members are refused by their name
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -44,6 +45,8 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(?P<member>[^`]*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<member>[^`]*)`")
 _PLACE = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`")
 _MEMBER_CHARACTERS_MAX = 60
+
+_ITEMS_AT_ONCE = 400  # some 60 kB
 
 
 def body_of(request: Request, kind: type[T]) -> T:
@@ -139,3 +142,13 @@ def free_answer(
 def enveloped(answer: msgspec.Struct) -> bytes:
     """Encode a successful answer, without its `request_id`."""
     return b'{"success":true,"error":false,' + _encode(answer)[1:]
+
+
+def json_pieces(empty: bytes, items: Iterable[msgspec.Struct]) -> Iterator[bytes]:
+    """Yield an answer in pieces: `empty`, which ends with an empty list, with these items in it."""
+    yield empty[: -len("]}")]
+    items, comma = iter(items), b""
+    while some := list(islice(items, _ITEMS_AT_ONCE)):
+        yield comma + _encode(some)[1:-1]
+        comma = b","
+    yield b"]}"

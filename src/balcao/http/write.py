@@ -25,7 +25,7 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 class Pieces:
     """Content that is too large to be held in memory as a whole."""
 
-    size_bytes: int
+    size_bytes: int | None  # None: not known yet, the answer is sent in chunks
     pieces: AsyncGenerator[bytes, None]
 
 
@@ -62,7 +62,7 @@ _DEPRECATION = (b"deprecation", b"@1767225600")
 _GZIP_BYTES_MIN = 512
 _GZIP_LEVEL = 5
 
-_GZIP = (b"content-encoding", b"gzip")
+GZIP = (b"content-encoding", b"gzip")
 
 # Sizes of window and tables, which decompression does not depend on. Setting up zlib's default of
 # 32 kB costs ten times as much as compressing a company with these.
@@ -231,7 +231,7 @@ _BEFORE: Headers = [_JSON, _NO_STORE]
 _AFTER: Headers = [_VARY, NOSNIFF, *CORS]
 _LINES_BEFORE = header_lines(_BEFORE) + b"x-request-id: "
 _LINES_AFTER = b"\r\n" + header_lines(_AFTER)
-_GZIP_LINE = header_lines([_GZIP])
+_GZIP_LINE = header_lines([GZIP])
 
 
 def compat_answer(
@@ -251,18 +251,20 @@ def completed(
     """Add length and compression to a complete answer; return its headers and encoded body."""
     if gzipped and len(body) >= _GZIP_BYTES_MIN:
         body = _compressed(body)
-        headers = [*headers, _GZIP]
+        headers = [*headers, GZIP]
     if status not in (204, 304):  # these have no content, and no length (RFC 9110, 8.6)
         headers.append((b"content-length", str(len(body)).encode()))
     return headers, body
 
 
 def _compressed(body: bytes) -> bytes:
-    if len(body) <= _GZIP_SHORT_BYTES_MAX:
-        packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, *_GZIP_SHORT)
-    else:
-        packer = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, *_GZIP_LONG)
+    packer = compressor(_GZIP_SHORT if len(body) <= _GZIP_SHORT_BYTES_MAX else _GZIP_LONG)
     return packer.compress(body) + packer.flush()
+
+
+def compressor(sizes: tuple[int, int] = _GZIP_LONG) -> "zlib._Compress":
+    """Return a compressor of one answer."""
+    return zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, *sizes)
 
 
 async def send_whole(
@@ -277,7 +279,7 @@ async def send_whole(
     """Send one complete answer. `head`: without its body, to HEAD requests."""
     if gzipped and len(body) > _GZIP_IN_PLACE_BYTES_MAX:
         body = await asyncio.to_thread(_compressed, body)
-        headers, gzipped = [*headers, _GZIP], False
+        headers, gzipped = [*headers, GZIP], False
     headers, body = completed(status, headers, body, gzipped=gzipped)
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if head else body})
@@ -286,11 +288,12 @@ async def send_whole(
 async def send_pieces(
     send: Send, status: int, headers: Headers, body: Pieces, *, head: bool = False
 ) -> None:
-    """Send an answer in pieces, uncompressed.
+    """Send an answer in pieces, as they are.
 
     Raises the errors of the pieces; then the answer stays incomplete, which the client detects.
     """
-    headers.append((b"content-length", str(body.size_bytes).encode()))
+    if body.size_bytes is not None:
+        headers.append((b"content-length", str(body.size_bytes).encode()))
     async with aclosing(body.pieces) as pieces:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         if not head:

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+import msgspec
+
 from balcao.core.access import KeyRestrictions, Plan
 from balcao.core.data_subject import DataSubject
 from balcao.core.freshness import CacheEntry
@@ -94,8 +96,7 @@ class Consultation:
     reference: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumptionRow:
+class ConsumptionRow(msgspec.Struct, frozen=True, gc=False):
     """The charges of one civil day in Brasília for one operation, key, origin and client.
 
     For one reference too, if rows by reference were requested.

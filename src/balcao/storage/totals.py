@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from balcao.core.ledger import Origin
-from balcao.storage.contract import ConsumptionRow, LedgerEntry
+from balcao.storage.contract import LedgerEntry
 
 # A column by which charges are grouped. `uf` and `client` together are slow: such totals are read
 # from the ledger.
@@ -48,8 +50,7 @@ class TotalsFilter:
 EVERY_CHARGE = TotalsFilter()
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(msgspec.Struct, frozen=True, gc=False):
     """The number and credits of a group of charges; dimensions that were not grouped are None.
 
     0 as a key or user, and an empty text, stand for none, as in `TotalsFilter`.
@@ -65,17 +66,6 @@ class Total:
     client: str | None = None
     origin: Origin | None = None
     rule: str | None = None
-
-
-def consumption_row(total: Total) -> ConsumptionRow:
-    """Return a total by day, operation, key, origin and client as a line of a statement."""
-    assert total.day is not None
-    assert total.operation is not None
-    assert total.origin is not None
-    return ConsumptionRow(
-        total.day, total.operation, total.key or None, total.origin,
-        total.requests, total.credits, total.client or None,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,6 @@ class Desk(DeskQueries):
         # Called with the kind of owner whenever a budget refuses a change.
         self.on_over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None
         engine.on_refusal(self._report_refusal)
-        self.consumption = self.totals.consumption
         # Methods of the engine, documented in `storage.engine.Engine`.
         self.commit_now = engine.commit_now
         self.find_attempt = engine.find_attempt

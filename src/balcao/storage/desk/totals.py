@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any, TypeAlias
 
-from balcao.core.calendar import HOUR_MS, civil_day, civil_day_text, day_starts_ms
+from balcao.core.calendar import HOUR_MS, civil_day_text, day_starts_ms
 from balcao.storage.connection import OpenReader, SqlConnection
-from balcao.storage.contract import ConsumptionRow, LedgerEntry
+from balcao.storage.contract import LedgerEntry
 from balcao.storage.desk.periods import PERIOD, in_period
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 from balcao.storage.totals import (
@@ -24,7 +24,6 @@ from balcao.storage.totals import (
     PeriodBooks,
     Total,
     TotalsFilter,
-    consumption_row,
 )
 
 END_OF_TIME_MS = 1 << 62
@@ -80,7 +79,6 @@ PARTS = ("all", "uf", "client", "uf_alone", "client_alone")
 # The columns of `uf_alone` and `client_alone`, besides their value.
 _ALONE = frozenset({"day", "origin"})
 NO_DAY, _LAST_DAY = "", "9999-12-31"
-_LAST_MS = 253_000_000_000_000  # about the last day that `date` can represent
 
 
 # Without the UF, which is in the details of requests: they may be gone, and the ledger has none.
@@ -110,22 +108,15 @@ class TotalsSnapshot:
         Grouped by these dimensions, in their order. Takes milliseconds for any number of charges,
         but with both `uf` and `client` a second for a million.
         """
-        instants = (day_starts_ms(first), day_starts_ms(last + timedelta(days=1)))
-        return _read_between(self._reading, account_id, instants, by, filters)
+        sums = _sums_of(self._reading, account_id, (first, last), by, filters)
+        return [
+            Total(requests, credits, **dict(zip(by, what, strict=True)))
+            for what, (requests, credits) in sorted(sums.items())
+        ]
 
     def books(self, account_id: int, first: date, last: date) -> PeriodBooks:
         """Return the account's books around these days. Raises `LookupError`: no such account."""
         return _books(self._reading, account_id, first, last)
-
-    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
-        """Return charges in [from, to), by day, operation, key, origin and client, in this order.
-
-        Free requests are not counted. Whole days in Brasília are fast; parts of a day at either
-        end are summed from the ledger.
-        """
-        by: Sequence[Dimension] = ("day", "operation", "key", "origin", "client")
-        totals = _read_between(self._reading, account_id, (from_ms, to_ms), by, EVERY_CHARGE)
-        return [consumption_row(total) for total in totals]
 
 
 class TotalsQueries:
@@ -156,11 +147,6 @@ class TotalsQueries:
         """See `TotalsSnapshot.books`."""
         with self.snapshot() as snapshot:
             return snapshot.books(account_id, first, last)
-
-    def consumption(self, account_id: int, from_ms: int, to_ms: int) -> Sequence[ConsumptionRow]:
-        """See `TotalsSnapshot.consumption`."""
-        with self.snapshot() as snapshot:
-            return snapshot.consumption(account_id, from_ms, to_ms)
 
     def fingerprint(self, account_id: int, first: date, last: date) -> Fingerprint:
         """Return a digest of all movements of credits in a period.
@@ -207,48 +193,24 @@ def hours_of(
     return connection.execute(_HOURS, values).fetchall()
 
 
-def _read_between(
+def _sums_of(
     reading: SqlConnection,
     account_id: int,
-    instants: tuple[int, int],
+    days: tuple[date, date],
     by: Sequence[Dimension],
     filters: TotalsFilter,
-) -> Sequence[Total]:
+) -> dict[_Key, list[int]]:
     sums: dict[_Key, list[int]] = {}
-    for period, since_ms in _whole_days(reading, account_id, instants, by, filters, sums):
-        if period[0] < period[1]:
-            hours = hours_of(reading, account_id, period, (since_ms, END_OF_TIME_MS))
-            _sum_hours(hours, by, filters, sums)
-    return [
-        Total(requests, credits, **dict(zip(by, what, strict=True)))
-        for what, (requests, credits) in sorted(sums.items())
-    ]
-
-
-def _whole_days(  # noqa: PLR0917
-    reading: SqlConnection,
-    account_id: int,
-    instants: tuple[int, int],
-    by: Sequence[Dimension],
-    filters: TotalsFilter,
-    sums: dict[_Key, list[int]],
-) -> Sequence[tuple[tuple[int, int], int]]:
-    """Add the folded totals of whole days between these instants to `sums`.
-
-    Returns the periods left to sum from the ledger, each with the instant up to which it is done.
-    """
-    from_ms, to_ms = instants
-    if {"uf", "client"} <= {*by, *(name for name, _ in filters.columns)} or to_ms <= from_ms:
-        return [(instants, 0)]  # no part has both
-    row = reading.execute(FOLDED, (account_id,)).fetchone()
-    first, end = civil_day(max(from_ms, 0)), civil_day(min(to_ms, _LAST_MS))
-    if day_starts_ms(first) < from_ms:
-        first += timedelta(days=1)
-    first_ms, end_ms = day_starts_ms(first), day_starts_ms(end)
-    if row is None or row[0] <= first_ms or end <= first:
-        return [(instants, 0)]
-    _sum_totals(reading, account_id, (first, end - timedelta(days=1)), by, filters, sums)
-    return [((from_ms, first_ms), 0), ((first_ms, end_ms), row[0]), ((end_ms, to_ms), 0)]
+    period = day_starts_ms(days[0]), day_starts_ms(days[1] + timedelta(days=1))
+    since_ms = 0
+    if not {"uf", "client"} <= {*by, *(name for name, _ in filters.columns)}:  # no part has both
+        row = reading.execute(FOLDED, (account_id,)).fetchone()
+        if row is not None and row[0] > period[0]:
+            since_ms = row[0]
+            _sum_totals(reading, account_id, days, by, filters, sums)
+    hours = hours_of(reading, account_id, period, (since_ms, END_OF_TIME_MS))
+    _sum_hours(hours, by, filters, sums)
+    return sums
 
 
 def _sum_totals(  # noqa: PLR0917
@@ -286,8 +248,8 @@ def _sum_totals(  # noqa: PLR0917
     else:
         within = [first, last]
     values = (account_id, part, *within, *(value for _, value in filters.columns))
-    for *what, requests, credits in reading.execute(sql, values).fetchall():
-        sums[tuple(what)] = [requests, credits]
+    for row in reading.execute(sql, values).fetchall():
+        sums[row[:-2]] = [*row[-2:]]
 
 
 def _each_day(first: date, last: date) -> Iterator[date]:

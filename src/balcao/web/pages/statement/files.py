@@ -69,7 +69,8 @@ def _find(context: PageContext, asked: StatementQuery) -> _Found:
         rows = desk.consumption_by_reference(*of_period, LINES_MAX)
         rows = None if rows is None else asked.chosen.of(rows)
     if rows is None:
-        rows = rows_of(desk, asked.account.account_id, period, asked.chosen)
+        with desk.totals.snapshot() as moment:
+            rows = [*rows_of(moment, asked.account.account_id, period, asked.chosen)]
     return _Found(asked, statement, rows, from_ms(context.now_ms()))
 
 

@@ -1,0 +1,98 @@
+"""Answers that are sent while they are written: length, order, errors, clients that leave."""
+
+import asyncio
+import gzip
+from collections.abc import Generator
+from contextlib import aclosing
+
+import pytest
+
+from balcao.http.streaming import WHOLE_BYTES_MAX, streamed
+from balcao.http.write import Headers, Pieces
+
+PIECE = b"a line of forty bytes, for the most part\n" * 1_000
+COUNT = 20
+
+
+class Content:
+    """Pieces of content, and whether they were all read, or closed before."""
+
+    def __init__(self, count: int, error: Exception | None = None) -> None:
+        self.read, self.closed = 0, False
+        self._count, self._error = count, error
+
+    def pieces(self) -> Generator[bytes, None, None]:
+        try:
+            for _ in range(self._count):
+                self.read += 1
+                yield PIECE
+            if self._error is not None:
+                raise self._error
+        finally:
+            self.closed = True
+
+
+def received(content: Content, *, gzipped: bool = False) -> tuple[Headers, bytes, bool]:
+    """Return headers and content, and whether it was streamed."""
+
+    async def read() -> tuple[Headers, bytes, bool]:
+        headers, answer = await streamed(content.pieces(), gzipped=gzipped)
+        if isinstance(answer, bytes):
+            return headers, answer, False
+        assert answer.size_bytes is None
+        async with aclosing(answer.pieces) as pieces:
+            return headers, b"".join([piece async for piece in pieces]), True
+
+    return asyncio.run(read())
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_short_content_is_returned_whole(gzipped: bool) -> None:
+    content = Content(1)
+    assert len(PIECE) < WHOLE_BYTES_MAX
+    assert received(content, gzipped=gzipped) == ([], PIECE, False)
+    assert content.closed
+
+
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_long_content_is_streamed(gzipped: bool) -> None:
+    content = Content(COUNT)
+    headers, body, in_pieces = received(content, gzipped=gzipped)
+    assert in_pieces
+    assert headers == ([(b"content-encoding", b"gzip")] if gzipped else [])
+    assert (gzip.decompress(body) if gzipped else body) == PIECE * COUNT
+    assert content.closed
+
+
+def test_an_error_at_the_beginning_is_raised_before_the_answer() -> None:
+    with pytest.raises(ValueError, match="at the beginning"):
+        received(Content(1, ValueError("at the beginning")))
+
+
+def test_a_later_error_is_raised_after_the_pieces_before_it() -> None:
+    sent = []
+
+    async def read() -> None:
+        _, answer = await streamed(Content(COUNT, ValueError("later")).pieces(), gzipped=False)
+        assert isinstance(answer, Pieces)
+        async for piece in answer.pieces:
+            sent.append(piece)
+
+    with pytest.raises(ValueError, match="later"):
+        asyncio.run(read())
+    assert b"".join(sent) == PIECE * COUNT
+
+
+def test_a_client_that_leaves_ends_the_writing() -> None:
+    content = Content(1_000_000)
+
+    async def read() -> None:
+        _, answer = await streamed(content.pieces(), gzipped=False)
+        assert isinstance(answer, Pieces)
+        async with aclosing(answer.pieces) as pieces:
+            async for _ in pieces:
+                break
+
+    asyncio.run(read())
+    assert content.closed
+    assert content.read < 1_000_000
