@@ -299,7 +299,7 @@ def test_files_that_name_a_person_no_longer_do(
     house, batcher = place.house, Batcher(place.house, place.house.client)
     file = PARTNERS.format(*COMPANIES)
     with monkeypatch.context() as patch:
-        patch.setattr("balcao.batches.desk.reject_cpf", lambda *_: None)  # as older ones may be
+        patch.setattr("balcao.batches.desk.check_name", lambda *_: None)  # as older ones may be
         ended = batcher.create(file, "operacao=cnpj-receita-federal&nome=de%2090010000100")
     batcher.confirm(ended)
     batcher.until(ended, "concluido")
