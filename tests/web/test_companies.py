@@ -205,7 +205,8 @@ URL = "https://balcao.test/consultas/v2/sintegra/90010001000100?uf=SP"
 
 def test_snippets_have_the_address_and_no_key() -> None:
     snippets = dict(of_request(URL))
-    assert set(snippets) == {"curl", "Python", "PHP", "C#", "Node", "Delphi"}
+    languages = {"curl", "Python", "PHP", "C#", "Node", "Go", "Java", "Delphi"}
+    assert set(snippets) == languages
     for text in snippets.values():
         assert text.count(URL) == 1
         assert "x-api-key" in text

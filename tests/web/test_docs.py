@@ -1,12 +1,18 @@
 """The documentation: every page is public, and nothing is loaded from other hosts."""
 
 import re
+from typing import Any
 from urllib.parse import urldefrag, urlencode
 
 import msgspec
 
+from balcao.core.text import unaccented
+from balcao.http import documentation as openapi
 from balcao.operations import OPERATIONS
 from balcao.web.pages.docs import markdown, reference
+from balcao.web.pages.docs.contents import build
+from balcao.web.pages.docs.navigation import Leaf, excerpt, find
+from balcao.web.pages.docs.synonyms import SYNONYMS
 from tests.service import Service
 from tests.web.browser import Browser, signed_in
 
@@ -29,7 +35,9 @@ def test_every_link_works(house: Service) -> None:
                 continue
             assert link.startswith(("/", "#")), f"{here}: {link}"
             assert not link.startswith("//"), f"{here}: {link}"
-            if path.partition("?")[0] != path or not path.startswith("/docs"):
+            if "linguagem=" in path:
+                assert path.startswith(f"{here}?"), f"{here}: {link}"
+            elif path.partition("?")[0] != path or not path.startswith("/docs"):
                 others.add(path)
             elif path not in trees:
                 response = stranger.get(path)
@@ -64,6 +72,8 @@ def test_words_of_a_page_are_found(house: Service) -> None:
     assert "/docs/operacoes/cnpj-receita-federal" in found("situacao_cadastral")
     assert "/docs/operacoes/suframa" in found("INSCRICAO_NAO_ENCONTRADA+suframa")
     assert "/docs/operacoes/busca-de-empresas" in found("busca+EMPRÉSAS")
+    assert found("python")[0] == "/docs/programas#programa-python"
+    assert "/docs/programas#clientes" in found("typescript")
     assert not found("nadadisso")
     assert not found("")
     listed = msgspec.json.decode(stranger.get("/docs/busca.json").content)
@@ -71,6 +81,75 @@ def test_words_of_a_page_are_found(house: Service) -> None:
         each["endereco"] for each in listed
     }
     assert all(each["titulo"] and each["palavras"] for each in listed)
+
+
+def test_words_that_the_pages_do_not_use_are_found() -> None:
+    """A synonym leads nowhere if the pages do not use its words either."""
+    indexed = build(openapi.document("1"), "https://balcao.test").indexed
+    for word, others in SYNONYMS.items():
+        assert word == unaccented(word), word
+        assert find(indexed, word, SYNONYMS), word
+        for other in others:
+            assert find(indexed, other, {}), f"{word}: {other}"
+
+
+def test_an_empty_result_shows_searches_that_find_something(house: Service) -> None:
+    stranger = Browser(house)
+    tree = stranger.get("/docs/busca?q=nadadisso").tree
+    links = tree.xpath("//main//a[starts-with(@href, '/docs/busca?q=')]/@href")
+    assert links
+    for link in links:
+        assert stranger.get(link).tree.xpath("//mark"), link
+
+
+def test_an_excerpt_has_the_words_marked() -> None:
+    text = "palavra " * 60 + "o <b>Prazo</b> é de 60 segundos" + " fim" * 60
+    shown = excerpt(Leaf("/", "Título", "Um resumo.", text), ("prazo",))
+    assert "&lt;b&gt;<mark>Prazo</mark>&lt;/b&gt;" in shown
+    assert shown.startswith("… ")
+    assert shown.endswith(" …")
+    assert excerpt(Leaf("/", "Título", "Um resumo."), ("prazo",)) == "Um resumo."
+
+
+def test_the_request_follows_the_form(house: Service) -> None:
+    """By a button without script, as a fragment with it; an empty field keeps the example."""
+    stranger = Browser(house)
+    page = "/docs/operacoes/certidao-negativa-de-debitos-federal"
+
+    def shown(sent: dict[str, str], **headers: str) -> Any:
+        given = {"csrf": stranger.get(page).field("csrf"), **sent}
+        response = stranger.post(page, given, **headers)
+        assert response.status == 200
+        return response.tree
+
+    tree = shown({"quem": "cpf", "cpf": "900.100.001-00", "nascimento": "01/01/1980"})
+    url = "federal?cpf=90010000100&data_nascimento=19800101"
+    panels = tree.xpath("//*[@role='tabpanel']//code")
+    assert len(panels) == len(tree.xpath("//*[@role='tab']")) == 10
+    assert all(url in panel.text_content() for panel in panels[:8])
+    assert 'cpf="90010000100"' in panels[8].text_content()
+    assert tree.xpath("string(//input[@name='cpf']/@value)") == "900.100.001-00"
+    tree = shown({"quem": "cnpj", "cnpj": "", "modo": "guardado"}, hx_request="true")
+    assert "federal?cnpj=90010001000100&cache_strategy=SO_CACHE" in tree.text_content()
+    assert not tree.xpath("//input")
+    hostile = shown({"quem": "cnpj", "cnpj": "\"'`\\$(id)"}, hx_request="true").text_content()
+    assert "federal?cnpj=%22%27%60%5C%24%28id%29" in hostile.replace("&", "?")
+
+
+def test_a_language_is_remembered(house: Service) -> None:
+    stranger = Browser(house)
+
+    def chosen(path: str) -> str:
+        tree = stranger.get(path).tree
+        (panel,) = tree.xpath("//*[@role='tabpanel'][not(@hidden)]")
+        (tab,) = tree.xpath("//*[@role='tab'][@aria-selected='true']")
+        assert tab.get("aria-controls") == panel.get("id")
+        return str(tab.text_content())
+
+    assert chosen("/docs/operacoes/suframa") == "curl"
+    assert chosen("/docs/operacoes/suframa?linguagem=go") == "Go"
+    assert chosen("/docs/operacoes/sintegra?cnpj=90010001000100") == "Go"
+    assert chosen("/docs/operacoes/sintegra?linguagem=cobol") == "Go"
 
 
 def test_an_answer_is_visible_to_its_user_only(house: Service) -> None:
@@ -82,10 +161,15 @@ def test_an_answer_is_visible_to_its_user_only(house: Service) -> None:
     response = asked.post("/app/consultas/suframa", sent)
     assert (response.status, response.location.partition("?")[0]) == (303, page)
     there = response.location.partition("#")[0]
-    assert '"incentivos"' in asked.get(there).tree.xpath("string(//*[@id='resposta'])")
+    shown = asked.get(there).tree.xpath("string(//*[@id='resposta'])")
+    assert '"incentivos"' in shown
+    for header in ("X-Request-Id", "X-Creditos-Cobrados", "RateLimit-Policy", "Cache-Status"):
+        assert header in shown
     another = signed_in(house, house.account("outra"))
     for browser in (another, Browser(house)):
-        assert not browser.get(there).tree.xpath("//*[@id='resposta']")
+        answer = browser.get(there)
+        assert answer.status == 200
+        assert not answer.tree.xpath("//*[@id='resposta']")
     assert not asked.get(there.replace("suframa", "sintegra")).tree.xpath("//*[@id='resposta']")
 
 
@@ -101,7 +185,7 @@ def test_the_request_of_a_page_is_answered(house: Service) -> None:
     for operation in OPERATIONS.values():
         for name in (operation.path, f"cotacao-{operation.path}"):
             tree = stranger.get(f"/docs/operacoes/{name}").tree
-            curl = tree.xpath("string(//details[summary='curl']//pre)")
+            curl = tree.xpath("string(//*[@id='requisicao']//pre)")
             (url,) = re.findall(r'"(http[^"]+)"', curl)
             answer = house.get(url.removeprefix(base))
             assert answer.status == 200, f"{name}: {answer.body!r}"

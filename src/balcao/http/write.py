@@ -212,7 +212,7 @@ def _limits(verdicts: Sequence[Verdict]) -> tuple[bytes, bytes]:
     if policy is None:
         if len(_policies) >= _POLICIES_MAX:  # every key may have its own limits
             _policies.clear()
-        policy = _policies[limits] = _policy(limits)
+        policy = _policies[limits] = rate_limit_policy(limits)
     return policy, ", ".join(states).encode()
 
 
@@ -221,7 +221,8 @@ _policies: dict[tuple[Limit, ...], bytes] = {}
 _POLICIES_MAX = 1_000
 
 
-def _policy(limits: Sequence[Limit]) -> bytes:
+def rate_limit_policy(limits: Sequence[Limit]) -> bytes:
+    """Return the value of the header RateLimit-Policy."""
     texts = [f'"{limit.name}";q={limit.quota};w={limit.window_ms // 1000}' for limit in limits]
     return ", ".join(texts).encode()
 

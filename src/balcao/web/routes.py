@@ -71,6 +71,7 @@ PAGES: Sequence[Page] = (
     Page("/docs/sandbox", "docs:sandbox", "anyone", docs.show_sandbox),
     Page("/docs/programas", "docs:programas", "anyone", docs.show_programs),
     Page("/docs/operacoes/{name}", "docs:operacao", "anyone", operations.show),
+    Page("/docs/operacoes/{name}", "docs:operacao", "anyone", operations.follow, "POST"),
     Page("/docs/erros", "docs:erros", "anyone", docs.show_errors),
     Page("/docs/erros/{code}", "docs:erro", "anyone", docs.show_error),
     Page("/docs/guias/{name}", "docs:guia", "anyone", docs.show_guide),

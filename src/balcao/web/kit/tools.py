@@ -1,5 +1,6 @@
 """The parts of the service that pages use, passed in by `compose`."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,7 @@ class Tools:
     streams: Streams = field(default_factory=Streams)
     running_lookups: RunningLookups = field(default_factory=RunningLookups)
     _made: dict[Callable[["Tools"], Any], Any] = field(default_factory=dict)
+    _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def exports(self) -> Exports:
@@ -69,6 +71,13 @@ class Tools:
             self._made[make] = make(self)
         made: T = self._made[make]
         return made
+
+    async def once_in_thread(self, make: Callable[["Tools"], T]) -> T:
+        """Return `once(make)`; a thread makes what takes long."""
+        if make not in self._made:
+            async with self._making:
+                return await asyncio.to_thread(self.once, make)
+        return self.once(make)
 
     def store(self, mode: Mode) -> Path:
         """Return the folder of imported months."""

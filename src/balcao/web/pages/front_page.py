@@ -13,19 +13,19 @@ from balcao.web.pages.docs import documentation_of
 async def show(context: PageContext) -> Response:
     """Show the page, or JSON to clients that do not accept HTML (contract 1.13)."""
     if prefers_page(dict(context.request.scope["headers"])):
-        response = _page(context)
+        response = await _page(context)
     else:
         response = Response(_addresses(context), media_type="application/json")
     response.headers.add_vary_header("accept")
     return response
 
 
-def _page(context: PageContext) -> Response:
-    documentation = documentation_of(context.tools)
+async def _page(context: PageContext) -> Response:
+    documentation = await documentation_of(context.tools)
     return context.page(
         "entrada.html",
         key=KEY,
-        first=dict(documentation.first.requests)["curl"],
+        first=dict(documentation.first.sample.requests())["curl"],
         offered=[
             (documentation.entries[each.path].title, each.path, each.form.price_sentence)
             for each in context.tools.parts.operations.values()

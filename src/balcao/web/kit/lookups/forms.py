@@ -145,10 +145,15 @@ def request_of(
     form: LookupForm, operation: Operation, typed: Mapping[str, str]
 ) -> tuple[str, Parameters]:
     """Return document and parameters of the lookup that a filled form asks for."""
-    query = urlencode(_parameters(form, typed)).encode()
+    document, parameters = request_values(form, typed)
+    return document, Parameters(urlencode(parameters).encode(), {}, operation.names)
+
+
+def request_values(form: LookupForm, typed: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+    """Return the document in the path and the API's parameters; an empty field is an empty text."""
     kind = next((each for each in DOCUMENTS if each == form.document), None)
     document = "" if kind is None else _document(typed, kind)
-    return document, Parameters(query, {}, operation.names)
+    return document, _parameters(form, typed)
 
 
 def _document(typed: Mapping[str, str], kind: DocumentKind) -> str:
@@ -162,16 +167,14 @@ def _document(typed: Mapping[str, str], kind: DocumentKind) -> str:
 
 def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]:
     """Return the fields under the names of the API's parameters."""
-    wanted = parameters_for_all(form, typed)
+    subject = {}
     if not form.document:
         if typed["quem"] == "cpf":
-            wanted |= {
-                "cpf": _document(typed, "cpf"),
-                "data_nascimento": _birth(typed["nascimento"]),
-            }
+            birth = _birth(typed["nascimento"])
+            subject = {"cpf": _document(typed, "cpf"), "data_nascimento": birth}
         else:
-            wanted["cnpj"] = _document(typed, "cnpj")
-    return wanted
+            subject = {"cnpj": _document(typed, "cnpj")}
+    return subject | parameters_for_all(form, typed)
 
 
 def parameters_for_all(form: LookupForm, typed: Mapping[str, str]) -> dict[str, str]:

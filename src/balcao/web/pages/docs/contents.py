@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from balcao.operations.company.operation import CompanyLookup
+from balcao.web.kit.snippets import SNIPPETS
 from balcao.web.kit.tools import Tools
 from balcao.web.pages.docs import codes, guides, navigation, reference
 from balcao.web.pages.docs.codes import CodePage
@@ -19,7 +20,12 @@ from balcao.web.pages.docs.reference import Entry
 _START = Chapter(
     "Começar",
     (
-        Leaf("/docs", "Primeira consulta", "Da chave à primeira resposta, em três passos."),
+        Leaf(
+            "/docs",
+            "Primeira consulta",
+            "Da chave à primeira resposta, em três passos.",
+            "documento OpenAPI, para gerar clientes",
+        ),
         Leaf(
             "/docs/chaves",
             "Chaves",
@@ -32,6 +38,24 @@ _START = Chapter(
             "teste homologação massa de dados cnpj de teste cpf de teste",
         ),
         Leaf("/docs/programas", "Programas prontos", "Em onze linguagens, para copiar."),
+        *(
+            Leaf(
+                f"/docs/programas#programa-{each.name}",
+                f"Programa em {each.title}",
+                f"Consulta uma empresa e a certidão federal dela, em {each.title}"
+                f" ({each.needs}): programa completo, com tratamento de erros e repetição.",
+                each.file,
+                listed=False,
+            )
+            for each in SNIPPETS.values()
+        ),
+        Leaf(
+            "/docs/programas#clientes",
+            "Clientes para Python e TypeScript",
+            "Bibliotecas com tipos, todas as operações e repetição correta, para instalar.",
+            "balcao_client balcao-client pip npm biblioteca JavaScript Node",
+            listed=False,
+        ),
     ),
 )
 
@@ -52,9 +76,9 @@ class Documentation:
         return self.entries[CompanyLookup.path]
 
 
-def documentation_of(tools: Tools) -> Documentation:
+async def documentation_of(tools: Tools) -> Documentation:
     """Return the documentation of this service, made at the first call."""
-    return tools.once(_built)
+    return await tools.once_in_thread(_built)
 
 
 def build(document: Mapping[str, Any], address: str) -> Documentation:

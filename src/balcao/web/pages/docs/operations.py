@@ -7,30 +7,49 @@ from dataclasses import dataclass
 import msgspec
 from starlette.responses import Response
 
-from balcao.core.documents import Cnpj
-from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
+from balcao.core.outcomes import Reply
 from balcao.core.problems import PAGES
-from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS, SEARCHES
 from balcao.core.writing import credits
+from balcao.http.texts import HEADERS
+from balcao.http.write import lookup_headers, rate_limit_policy
 from balcao.operations.contract import Operation
 from balcao.web.kit import theme
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.lookups.advice import sentences
 from balcao.web.kit.lookups.asking import may_ask
-from balcao.web.kit.lookups.forms import BY_PATH, addressable, blank
+from balcao.web.kit.lookups.forms import (
+    BY_PATH,
+    LookupForm,
+    addressable,
+    blank,
+    filled,
+    request_values,
+)
 from balcao.web.kit.returning import address
 from balcao.web.kit.words.vocabulary import Word
 from balcao.web.pages.docs.contents import documentation_of
+from balcao.web.pages.docs.markdown import anchor
 from balcao.web.pages.docs.pages import framed
 from balcao.web.pages.docs.reference import Entry
 from balcao.web.pages.lookups import form_values
 from balcao.web.pages.status import BOARD
 
-_OF_SEARCHES: Mapping[str, str] = {
-    "busca-de-empresas": SEARCH_PAGE,
-    "contagem-de-empresas": SEARCH_COUNT,
-    "busca-de-socios": SEARCH_PARTNERS,
-}
+_SEARCHES = ("busca-de-empresas", "contagem-de-empresas", "busca-de-socios")
+_UNKNOWN = ("Operação não encontrada", "Não existe uma operação com este nome na API.")
+# The cookie with the language of requests, set by the pages' script.
+_CHOICE = "balcao-linguagem"
+_YEAR_SECONDS = 365 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The request in one language."""
+
+    name: str  # in addresses, and in the cookie
+    title: str
+    text: str
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,47 +57,83 @@ class Console:
     """The answer to the form on the page."""
 
     trace: Trace
+    headers: Sequence[tuple[str, str]]
     body: str  # empty: no longer recorded
 
 
 async def show(context: PageContext) -> Response:
-    """Show one operation; for users of an account, a lookup with its form."""
-    entry = documentation_of(context.tools).entries.get(context.request.path_params["name"])
+    """Show one operation, with the form of a lookup filled from the address."""
+    entry, operation = await _entry(context)
+    console = None if operation is None else await _console(context, operation)
+    asked = (
+        {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
+    )
+    return await _page(
+        context,
+        entry,
+        operation,
+        {**addressable(asked), **addressable(context.request.query_params)},
+        console,
+    )
+
+
+async def follow(context: PageContext) -> Response:
+    """Return the request for the values of the form: a fragment for the script, else the page."""
+    entry, operation = await _entry(context)
+    if operation is None:
+        raise context.not_found(*_UNKNOWN)
+    typed = filled(context.form)
+    if not context.is_fragment:
+        return await _page(context, entry, operation, typed)
+    form = BY_PATH[operation.path]
+    requests = _requests(entry, form, typed)
+    return context.page("docs/_requisicao.html", 200, **_tabs(context, requests))
+
+
+async def _entry(context: PageContext) -> tuple[Entry, Operation | None]:
+    """Return the operation of the address, and its lookup, if it is one."""
+    entry = (await documentation_of(context.tools)).entries.get(context.request.path_params["name"])
     if entry is None:
-        raise context.not_found(
-            "Operação não encontrada", "Não existe uma operação com este nome na API."
-        )
-    operation = _lookup(context, entry)
-    values: dict[str, object] = {"form": None, "console": None, "standing": None}
-    if (rule := _OF_SEARCHES.get(entry.name)) is not None:
-        values["rules"] = [SEARCHES[rule]]
-        values["price_sentence"] = f"{credits(context.settings.preco_busca_creditos)}."
+        raise context.not_found(*_UNKNOWN)
+    operations = context.tools.parts.operations.values()
+    return entry, next((each for each in operations if each.path == entry.name), None)
+
+
+async def _page(
+    context: PageContext,
+    entry: Entry,
+    operation: Operation | None,
+    given: Mapping[str, str],
+    console: Console | None = None,
+) -> Response:
+    values: dict[str, object] = {"form": None, "standing": None, "price_now": None, "errors": {}}
+    requests = entry.sample.requests()
+    if entry.name in _SEARCHES:
+        values["price_now"] = credits(context.settings.preco_busca_creditos)
     if operation is not None:
+        form = BY_PATH[operation.path]
+        typed = {**blank(form), **given}
+        requests = _requests(entry, form, typed)
         values["standing"] = await _standing(context, operation)
-        values["rules"] = operation.rules.values()
-        values["price_sentence"] = operation.form.price_sentence
-        if context.visitor is not None and context.visitor.account is not None:
-            values |= await _form(context, operation)
-    return framed(
+        values |= await _form(context, operation, form, typed)
+    tabs = _tabs(context, requests)
+    response = await framed(
         context,
         "docs/operacao.html",
         entry=entry,
-        asked_here=operation is not None,
+        console=console,
         refusals=_by_status(entry),
-        requests=_requests(context, entry),
         entrance=address("/app/entrar", {"para": theme.back(context.request)}),
-        errors={},
         focus="",
         documented=True,
-        account=context.visitor and context.visitor.account,
+        **tabs,
         **values,
     )
-
-
-def _lookup(context: PageContext, entry: Entry) -> Operation | None:
-    return next(
-        (each for each in context.tools.parts.operations.values() if each.path == entry.name), None
-    )
+    if context.query("linguagem") == tabs["chosen"]:
+        response.set_cookie(
+            _CHOICE, str(tabs["chosen"]), _YEAR_SECONDS, "/docs", secure=context.is_secure
+        )
+    return response
 
 
 async def _standing(context: PageContext, operation: Operation) -> Word | None:
@@ -87,42 +142,83 @@ async def _standing(context: PageContext, operation: Operation) -> Word | None:
     return words[0] if words else None
 
 
-async def _form(context: PageContext, operation: Operation) -> Mapping[str, object]:
-    form = BY_PATH[operation.path]
+async def _form(
+    context: PageContext, operation: Operation, form: LookupForm, typed: Mapping[str, str]
+) -> Mapping[str, object]:
+    """Return the form's values; without a user of an account it only writes the request."""
+    if context.visitor is None or context.visitor.account is None:
+        return {
+            "form": form,
+            "typed": typed,
+            "ufs": form.ufs(operation),
+            "sentences": sentences(form),
+            "may_optin": True,
+            "asking": False,
+        }
     if not may_ask(context, form):
         return {"shut": True}
-    console = await _console(context, operation)
-    asked = (
-        {} if console is None else {"cnpj": console.trace.document, "uf": console.trace.uf or ""}
-    )
-    typed = {**blank(form), **addressable(asked), **addressable(context.request.query_params)}
-    return {**await form_values(context, form, typed), "console": console}
+    return {**await form_values(context, form, typed), "asking": True}
 
 
 async def _console(context: PageContext, operation: Operation) -> Console | None:
     """Return the API's answer to the form, if this person may see it."""
+    if context.visitor is None or context.visitor.account is None:
+        return None
     if not (request_id := context.query("resposta")):
         return None
     trace = context.desk.people.trace(context.account.account_id, request_id)
     if trace is None or trace.operation != operation.path or not context.person.sees(trace.user_id):
         return None
+    headers = _headers(context, trace)
     recorded = await context.recorded(trace)
     if recorded is None:
-        return Console(trace, "")
+        return Console(trace, headers, "")
     body = msgspec.json.decode(recorded.body)
-    return Console(trace, json.dumps(body, ensure_ascii=False, indent=2))
+    return Console(trace, headers, json.dumps(body, ensure_ascii=False, indent=2))
 
 
-def _requests(context: PageContext, entry: Entry) -> Sequence[tuple[str, str]]:
-    """Return the example request by language, about the company in the address, if any."""
-    cnpj = addressable(context.request.query_params).get("cnpj")
-    if not cnpj or not entry.cnpj:
-        return entry.requests
-    try:
-        bare = Cnpj.parse(cnpj).text
-    except InvalidCnpj:
-        return entry.requests
-    return [(language, text.replace(entry.cnpj, bare)) for language, text in entry.requests]
+def _headers(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
+    """Return the headers that the API sends with this answer.
+
+    What was left of the limits at that time is not stored: only the limits themselves are shown.
+    """
+    reply = Reply(
+        trace.request_id,
+        trace.status,
+        b"",
+        trace.credits,
+        code=trace.code,
+        origin=trace.origin,
+        asked_ms=trace.asked_ms,
+    )
+    sent = dict(lookup_headers(reply, (), trace.settled_ms, deprecated=False))
+    limits = context.tools.authenticator.limits_of(context.person.caller())
+    sent[b"ratelimit-policy"] = rate_limit_policy(limits)
+    return [
+        (name, sent[key].decode()) for name in HEADERS if (key := name.lower().encode()) in sent
+    ]
+
+
+def _requests(
+    entry: Entry, form: LookupForm, typed: Mapping[str, str]
+) -> Sequence[tuple[str, str]]:
+    """Return the request that the form sends, in each language."""
+    document, parameters = request_values(form, typed)
+    in_path = {form.document: document} if form.document else {}
+    return entry.sample.requests({**in_path, **parameters})
+
+
+def _tabs(context: PageContext, requests: Sequence[tuple[str, str]]) -> Mapping[str, object]:
+    """Return the request's tabs; one is chosen by the address or by an earlier choice."""
+    path, query = context.request.url.path, context.request.query_params
+    tabs = [
+        Tab(name, language, text, f"{address(path, {**query, 'linguagem': name})}#pedido")
+        for language, text in requests
+        if (name := anchor(language))
+    ]
+    names = [each.name for each in tabs]
+    asked = (context.query("linguagem"), context.request.cookies.get(_CHOICE, ""))
+    return {"tabs": tabs, "chosen": next((each for each in asked if each in names), names[0])}
 
 
 def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:

@@ -12,6 +12,7 @@ from balcao.web.pages.docs import markdown
 from balcao.web.pages.docs.codes import INDEX
 from balcao.web.pages.docs.contents import documentation_of
 from balcao.web.pages.docs.navigation import find
+from balcao.web.pages.docs.synonyms import SYNONYMS
 
 _RULES = (
     ("Endereços", "Redes de onde a chave pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
@@ -49,62 +50,69 @@ _STATUSES: Mapping[int, str] = {
 }
 
 
-def framed(context: PageContext, template: str, **values: object) -> Response:
+async def framed(context: PageContext, template: str, **values: object) -> Response:
     """Return a page with the navigation and the search. `template` extends `docs/frame.html`."""
-    here, chapters = context.request.url.path, documentation_of(context.tools).chapters
+    here, chapters = context.request.url.path, (await documentation_of(context.tools)).chapters
     return context.page(template, 200, chapters=chapters, here=here, **values)
 
 
 async def show_start(context: PageContext) -> Response:
     """Show the way from the key to the first answer, in three steps."""
-    entry = documentation_of(context.tools).first
+    entry = (await documentation_of(context.tools)).first
     _, answer = entry.answers[0].examples[0]
-    first = dict(entry.requests)["curl"]
-    return framed(context, "docs/inicio.html", key=KEY, first=first, answer=answer)
+    first = dict(entry.sample.requests())["curl"]
+    return await framed(context, "docs/inicio.html", key=KEY, first=first, answer=answer)
 
 
 async def show_keys(context: PageContext) -> Response:
     """Show kinds and restrictions of keys, and how to get one."""
     address = context.settings.address
-    return framed(context, "docs/chaves.html", address=address, rules=_RULES)
+    return await framed(context, "docs/chaves.html", address=address, rules=_RULES)
 
 
 async def show_sandbox(context: PageContext) -> Response:
     """Show the documents of the sandbox with known answers."""
-    return framed(context, "docs/sandbox.html")
+    return await framed(context, "docs/sandbox.html")
 
 
 async def show_programs(context: PageContext) -> Response:
     """Show example programs with this service's address in them."""
     programs = for_reader(context.settings.address)
-    return framed(context, "docs/programas.html", programs=programs, placeholder=KEY)
+    requests = (await documentation_of(context.tools)).first.sample.requests()
+    return await framed(
+        context,
+        "docs/programas.html",
+        programs=programs,
+        clients=requests[-2:],
+        placeholder=KEY,
+    )
 
 
 async def show_guide(context: PageContext) -> Response:
     """Show one guide."""
-    guide = documentation_of(context.tools).guides.get(context.request.path_params["name"])
+    guide = (await documentation_of(context.tools)).guides.get(context.request.path_params["name"])
     if guide is None:
         raise context.not_found("Guia não encontrado", "Não existe um guia com este nome.")
-    return framed(context, "docs/guia.html", guide=guide)
+    return await framed(context, "docs/guia.html", guide=guide)
 
 
 async def show_errors(context: PageContext) -> Response:
     """Show all error codes, by HTTP status."""
-    codes = documentation_of(context.tools).codes.values()
+    codes = (await documentation_of(context.tools)).codes.values()
     groups = [
         (status, _STATUSES[status], list(pages))
         for status, pages in groupby(codes, key=lambda page: page.statuses[0])
     ]
-    return framed(context, "docs/erros.html", groups=groups, line=markdown.line)
+    return await framed(context, "docs/erros.html", groups=groups, line=markdown.line)
 
 
 async def show_error(context: PageContext) -> Response:
     """Show one error code: its meaning, what to do, and how to see it in the sandbox."""
-    page = documentation_of(context.tools).codes.get(context.request.path_params["code"])
+    page = (await documentation_of(context.tools)).codes.get(context.request.path_params["code"])
     if page is None:
         raise context.not_found("Código desconhecido", "Este código não existe nesta versão.")
     script = page.script(context.settings.address)
-    return framed(
+    return await framed(
         context, "docs/erro.html", page=page, script=script, index=INDEX, line=markdown.line
     )
 
@@ -112,8 +120,8 @@ async def show_error(context: PageContext) -> Response:
 async def search(context: PageContext) -> Response:
     """Show the pages that have the words of `q`."""
     sought = context.query("q")[:100]
-    found = find(documentation_of(context.tools).indexed, sought)
-    return framed(context, "docs/busca.html", sought=sought, found=found)
+    found = find((await documentation_of(context.tools)).indexed, sought, SYNONYMS)
+    return await framed(context, "docs/busca.html", sought=sought, found=found)
 
 
 async def search_index(context: PageContext) -> Response:
@@ -126,6 +134,6 @@ async def search_index(context: PageContext) -> Response:
             "resumo": each.leaf.summary,
             "palavras": each.words.strip(),
         }
-        for each in documentation_of(context.tools).indexed
+        for each in (await documentation_of(context.tools)).indexed
     ]
     return Response(msgspec.json.encode(body), media_type="application/json")

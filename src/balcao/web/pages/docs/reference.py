@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from balcao.http import texts
-from balcao.web.kit.snippets.one_request import of_request
+from balcao.web.kit.snippets.one_request import Value, of_clients, of_request
 from balcao.web.pages.docs import markdown
 from balcao.web.pages.docs.navigation import Chapter, Leaf
 
@@ -57,6 +57,9 @@ _EXAMPLE_QUERIES: Mapping[str, Mapping[str, str]] = {
     "/buscas/v1/socios": {"nome": "maria silva"},
     "/conta/v1/operacoes": {"referencia": "pedido-123"},
 }
+# Of the sandbox, for lookups of a person.
+_PERSON: Mapping[str, str] = {"cpf": "90010000100", "data_nascimento": "19800101"}
+_COMPATIBLE = "/compat/"  # addresses that our clients leave out
 _CHOICES_MAX = 6
 # Example of the one header that some operations require, `Idempotency-Key`.
 _EXAMPLE_KEY = "pedido-0001"
@@ -95,6 +98,58 @@ class DescribedRefusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """The example request of an operation, and the same request with other values."""
+
+    address: str
+    name: str  # the operation's id
+    method: str
+    path: str
+    types: Mapping[str, str]  # JSON types of the parameters of path and query, by name
+    values: Mapping[str, str]  # of the example
+    options: Sequence[str]  # of curl, where it is the only language
+    keyed: bool
+
+    def requests(self, values: Mapping[str, str] | None = None) -> Sequence[tuple[str, str]]:
+        """Return the request in each language.
+
+        `values` replace those of the example, which fill in for empty ones.
+        """
+        given = dict(self.values)
+        if values is not None:
+            given = {name: text for name, text in given.items() if self._in_path(name)}
+            given |= {name: text or self._example(name) for name, text in values.items()}
+        given = {name: text for name, text in given.items() if text}
+        path, query = self.path, {}
+        for name, text in given.items():
+            if self._in_path(name):
+                path = path.replace(f"{{{name}}}", quote(text, safe="<>"))
+            else:
+                query[name] = text
+        url = f"{self.address}{path}" + (f"?{urlencode(query, safe='<>')}" if query else "")
+        if self.method == "GET" and self.keyed:
+            arguments = {name: self._typed(name, text) for name, text in given.items()}
+            clients = of_clients(self.address, self.name, arguments)
+            return [*of_request(url), *(() if self.path.startswith(_COMPATIBLE) else clients)]
+        curl = "curl -sS" if self.method == "GET" else f"curl -sS -X {self.method}"
+        return [("curl", " \\\n  ".join((curl, *self.options, f'"{url}"')) + "\n")]
+
+    def _example(self, name: str) -> str:
+        return self.values.get(name) or _PERSON.get(name, "")
+
+    def _in_path(self, name: str) -> bool:
+        return f"{{{name}}}" in self.path
+
+    def _typed(self, name: str, text: str) -> Value:
+        match self.types.get(name):
+            case "integer" if text.isdecimal():
+                return int(text)
+            case "boolean" if text in ("true", "false"):
+                return text == "true"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One operation, for its page."""
 
@@ -112,8 +167,7 @@ class Entry:
     answers: Sequence[DescribedAnswer]
     refusals: Sequence[DescribedRefusal]
     headers: Sequence[Described]
-    requests: Sequence[tuple[str, str]]  # the example request, by language
-    cnpj: str  # the CNPJ in them; empty: none
+    sample: Sample
 
     @property
     def leaf(self) -> Leaf:
@@ -186,23 +240,10 @@ class _Reader:
             ],
             [*self._refusals(responses)],
             [
-                Described(
-                    name,
-                    "",
-                    markdown.line(self._resolve(header)["description"]),
-                    required=bool(header.get("required")),
-                )
+                self._header(name, self._resolve(header))
                 for name, header in next(iter(results.values()))["headers"].items()
             ],
-            self._requests(path, method, node, body, keyed=keyed),
-            next(
-                (
-                    str(each["example"])
-                    for each in node.get("parameters", ())
-                    if each["name"] == "cnpj" and "example" in each
-                ),
-                "",
-            ),
+            self._sample(path, method, node, body, keyed=keyed),
         )
 
     def _resolve(self, node: Json) -> Json:
@@ -223,6 +264,12 @@ class _Reader:
             node["required"],
             bool(node.get("deprecated")),
         )
+
+    def _header(self, name: str, node: Json) -> Described:
+        """Describe a header of an answer, with an example where the document has one."""
+        examples = node["schema"].get("examples")
+        kind = examples[0] if examples else self._kind(node["schema"])
+        return Described(name, kind, markdown.line(node["description"]))
 
     def _fields(
         self, schema: Json, above: str = "", within: frozenset[str] = frozenset()
@@ -273,33 +320,36 @@ class _Reader:
             for code in _codes(response):
                 yield DescribedRefusal(status, code, messages.get(code, ""))
 
-    def _requests(
-        self, path: str, method: str, node: Json, body: Json, *, keyed: bool
-    ) -> Sequence[tuple[str, str]]:
-        query = dict(_EXAMPLE_QUERIES.get(path, {}))
-        for each in node.get("parameters", ()):
+    def _sample(self, path: str, method: str, node: Json, body: Json, *, keyed: bool) -> Sample:
+        parameters = node.get("parameters", ())
+        addressed = [each for each in parameters if each["in"] in ("path", "query")]
+        values = dict(_EXAMPLE_QUERIES.get(path, {}))
+        for each in addressed:
             example = each.get("example", f"<{each['name']}>" if each["required"] else None)
-            if each["in"] == "path":
-                path = path.replace(f"{{{each['name']}}}", quote(str(example), safe="<>"))
-            elif each["in"] == "query" and (each["required"] or each["name"] in _DOCUMENTS):
-                query |= {each["name"]: str(example)} if example is not None else {}
-        url = f"{self._address}{path}" + (f"?{urlencode(query, safe='<>')}" if query else "")
-        if method == "GET" and keyed:
-            return of_request(url)
-        lines = [f"curl -sS -X {method}" if method != "GET" else "curl -sS"]
-        lines += ['-H "x-api-key: $BALCAO_KEY"'] if keyed else []
-        lines += [
+            if example is not None and (each["required"] or each["name"] in _DOCUMENTS):
+                values[each["name"]] = str(example)
+        options = ['-H "x-api-key: $BALCAO_KEY"'] if keyed else []
+        options += [
             f'-H "{each["name"]}: {_EXAMPLE_KEY}"'
-            for each in node.get("parameters", ())
+            for each in parameters
             if each["in"] == "header" and each["required"]
         ]
         if body:
             kind = next(iter(body))
-            lines.append(f'-H "Content-Type: {kind}"')
+            options.append(f'-H "Content-Type: {kind}"')
             sent = next((each["value"] for each in _named_examples({"content": body})), None)
             written = json.dumps(sent, ensure_ascii=False)
-            lines.append(f"-d '{written}'" if sent is not None else "--data-binary @lista.csv")
-        return [("curl", " \\\n  ".join((*lines, f'"{url}"')) + "\n")]
+            options.append(f"-d '{written}'" if sent is not None else "--data-binary @lista.csv")
+        return Sample(
+            self._address,
+            node["operationId"],
+            method,
+            path,
+            {each["name"]: self._resolve(each["schema"]).get("type", "") for each in addressed},
+            values,
+            options,
+            keyed,
+        )
 
 
 def _written(default: object) -> str:
