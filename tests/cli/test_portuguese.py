@@ -12,7 +12,7 @@ import apsw
 import pytest
 import typer
 
-from balcao.cli.app import app
+from balcao.cli.app import app, loaded
 from balcao.cli.failures import CommandFailed, explain
 from balcao.cli.portuguese import translate
 from balcao.core import errors
@@ -25,10 +25,11 @@ ENGLISH = re.compile(r"\b(Usage|Error|Missing|Invalid|No such|Options|Show|defau
 
 def commands(group: Any = None, above: str = "") -> Iterator[tuple[str, Any]]:
     top: Any = group or typer.main.get_command(app)
-    for name, command in top.commands.items():
+    for name, listed in top.commands.items():
+        command = loaded(listed)
         if hasattr(command, "commands"):
             yield from commands(command, f"{above}{name} ")
-        elif not command.hidden:
+        elif not listed.hidden:
             yield f"{above}{name}", command
 
 
@@ -216,23 +217,50 @@ def test_portuguese_names_of_commands_still_work(shell: Shell) -> None:
     assert "--sim" in shell("lookup --help").out
 
 
-def test_help_and_small_commands_load_little() -> None:
-    heavy = {
-        "numpy",
-        "uvicorn",
-        "httpx2",
-        "starlette",
-        "balcao.service.compose",
-        "balcao.opendata.importer",
-    }
+def test_lines_of_the_main_help_are_those_of_the_commands() -> None:
+    for name, listed in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
+        paragraph = str(loaded(listed).help).partition("\n\n")[0]
+        assert " ".join(paragraph.split()) == listed.help, name
+
+
+def loaded_by(*words: str) -> tuple[str, set[str]]:
+    """Run the command line in a new process; return its errors and the modules it has loaded."""
     script = (
         "import sys\n"
-        "sys.argv = ['balcao', 'key', 'create', 'acme']\n"
+        f"sys.argv = {['balcao', *words]}\n"
         "from balcao.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules)\n"
+        "try:\n    main()\nexcept SystemExit:\n    print('MODULES', *sys.modules)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path.cwd()
     )
-    assert "Não há dados do Balcão" in done.stderr
-    assert not heavy & set(done.stdout.split())
+    return done.stderr, set(done.stdout.partition("MODULES ")[2].split())
+
+
+HEAVY = {
+    "numpy",
+    "lxml",
+    "uvicorn",
+    "httpx2",
+    "starlette",
+    "cryptography",
+    "pygments",
+    "markdown_it",
+    "balcao.service.compose",
+    "balcao.opendata.importer",
+}
+
+
+def test_help_and_usage_errors_load_almost_nothing() -> None:
+    unused = HEAVY | {"pydantic", "asyncio", "structlog", "apsw", "balcao.storage", "msgspec"}
+    for words in (["--version"], ["nada"], ["--nada"], ["config", "show", "--nada"], ["--help"]):
+        _, modules = loaded_by(*words)
+        assert "balcao.cli.app" in modules
+        assert not unused & modules, words
+        assert words == ["--help"] or "rich" not in modules
+
+
+def test_small_commands_load_little() -> None:
+    err, modules = loaded_by("key", "create", "acme")
+    assert "Não há dados do Balcão" in err
+    assert not HEAVY & modules

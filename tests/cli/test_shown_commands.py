@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 import pytest
 import typer
 
-from balcao.cli.app import app
+from balcao.cli.app import app, loaded
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "balcao"
@@ -114,7 +114,7 @@ def usage_error(words: Sequence[str]) -> str | None:
         if rest[0] not in below:
             return f"no command {' '.join([*path, rest[0]])}"
         path.append(rest[0])
-        command = below[rest.pop(0)]
+        command = loaded(below[rest.pop(0)])
     if hasattr(command, "commands"):
         return None
     parser = command.make_parser(typer.Context(command, **command.context_settings))

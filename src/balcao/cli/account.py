@@ -29,7 +29,7 @@ from balcao.core.terms import (
     includes_certificates,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Cria, mostra, altera e suspende contas.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from balcao.backup.restoring import VerifyResult
     from balcao.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Faz, lista e restaura backups.")
+app = typer.Typer(no_args_is_help=True)
 
 _MEGABYTE = 1_000_000
 _MONTHS = {"live": "produção", "test": "sandbox"}

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
     from balcao.service.batching import BatchInfo, BatchParts
     from balcao.storage.batches import StoredBatch
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Consulta todas as linhas de um arquivo: cotação, confirmação, acompanhamento e download"
-    " do resultado.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 AccountOption = Annotated[str, typer.Option("--account", help="Nome ou número da conta.")]
 Number = Annotated[str, typer.Argument(metavar="LOTE", help="Identificador do lote.")]

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from balcao.core.budgets import Budget, OwnerKind, PeriodKind
     from balcao.storage.desk.budgets import BudgetNow
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Cria, lista, altera e remove orçamentos de chaves e de clientes.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 _PERIODS: Mapping[str, "PeriodKind"] = {"once": "uma_vez", "day": "dia", "month": "mes"}
 _PERIOD_WORDS = {"uma_vez": "uma vez", "dia": "por dia", "mes": "por mês"}

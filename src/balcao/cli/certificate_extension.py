@@ -14,10 +14,7 @@ from balcao.core.federation import UFS
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.writing import counted, day
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Atos que prorrogaram certidões, mostrados no resultado ao lado da validade.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 _FIELDS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
 

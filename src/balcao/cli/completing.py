@@ -9,13 +9,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from balcao.cli.arguments import find_operation
-from balcao.cli.configuration import read_settings
-from balcao.core.access import PLANS
-from balcao.core.federation import UFS
-from balcao.operations import ALL_OPERATIONS
-from balcao.providers import OFFERS
-
 if TYPE_CHECKING:
     from balcao.storage.desk.desk import Desk
 
@@ -50,6 +43,7 @@ def completion_for(metavar: str | None) -> Callable[[Any, str], Sequence[Suggest
 @contextmanager
 def _desk() -> Iterator["Desk"]:
     """Open the desk. Raises `LookupError` if it has another schema, which would be migrated."""
+    from balcao.cli.configuration import read_settings
     from balcao.home import Home
     from balcao.storage.places import place_of
 
@@ -93,6 +87,8 @@ def _parameters(context: Any) -> Sequence[Suggestion]:
 
 def _values_of(context: Any) -> Mapping[str, Sequence[str]]:
     """Return the query parameters of the given operation with their enumerated values."""
+    from balcao.cli.arguments import find_operation
+
     operation = find_operation(context.params.get("operation"))
     found: dict[str, Sequence[str]] = {}
     for each in operation.parameters if operation is not None else ():
@@ -117,13 +113,43 @@ def _after_equals_sign(context: Any, incomplete: str) -> Sequence[Suggestion]:
     return [Suggestion(value) for value in values if value.startswith(incomplete)]
 
 
+def _operations(_: Any) -> Sequence[Suggestion]:
+    from balcao.operations import ALL_OPERATIONS
+
+    return [Suggestion(each.path, each.form.title) for each in ALL_OPERATIONS]
+
+
+def _subjects(_: Any) -> Sequence[Suggestion]:
+    from balcao.operations import ALL_OPERATIONS
+
+    return [Suggestion(each.subject, each.form.title) for each in ALL_OPERATIONS]
+
+
+def _sources(_: Any) -> Sequence[Suggestion]:
+    from balcao.providers import OFFERS
+
+    return [Suggestion(each.name, each.title) for each in OFFERS]
+
+
+def _plans(_: Any) -> Sequence[Suggestion]:
+    from balcao.core.access import PLANS
+
+    return [Suggestion(each) for each in PLANS]
+
+
+def _ufs(_: Any) -> Sequence[Suggestion]:
+    from balcao.core.federation import UFS
+
+    return [Suggestion(each) for each in UFS]
+
+
 _VALUES: Mapping[str, Callable[[Any], Sequence[Suggestion]]] = {
     "CONTA": _accounts,
     "CHAVE": _keys,
-    "OPERAÇÃO": lambda _: [Suggestion(each.path, each.form.title) for each in ALL_OPERATIONS],
-    "ASSUNTO": lambda _: [Suggestion(each.subject, each.form.title) for each in ALL_OPERATIONS],
-    "FONTE": lambda _: [Suggestion(each.name, each.title) for each in OFFERS],
+    "OPERAÇÃO": _operations,
+    "ASSUNTO": _subjects,
+    "FONTE": _sources,
     _NAMED: _parameters,
-    "PLANO": lambda _: [Suggestion(each) for each in PLANS],
-    "UF": lambda _: [Suggestion(each) for each in UFS],
+    "PLANO": _plans,
+    "UF": _ufs,
 }

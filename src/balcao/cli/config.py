@@ -8,7 +8,7 @@ import typer
 from balcao.cli.configuration import read_settings
 from balcao.cli.output import AsJson, TextTable, show
 
-app = typer.Typer(no_args_is_help=True, help="Mostra e documenta as configurações.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("show")

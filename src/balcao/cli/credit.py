@@ -12,7 +12,7 @@ from balcao.core.ledger import InsufficientFunds
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.terms import CREDITS_MAX, credits_problem, reason_problem, top_up
 
-app = typer.Typer(no_args_is_help=True, help="Acrescenta e retira créditos.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()

@@ -1,7 +1,5 @@
 """Failures of commands, and messages for expected errors."""
 
-from balcao.examination import failures
-
 
 class CommandFailed(Exception):
     """An expected failure of a command, with a message for the operator."""
@@ -32,4 +30,8 @@ def refuse_person(text: str, where: str) -> None:
 
 def explain(error: Exception) -> str | None:
     """Return the message for an expected error, None for a bug."""
-    return str(error) if isinstance(error, CommandFailed) else failures.explain(error)
+    if isinstance(error, CommandFailed):
+        return str(error)
+    from balcao.examination import failures
+
+    return failures.explain(error)

@@ -4,12 +4,8 @@ import typer
 
 from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, TextTable, record, show, whole
-from balcao.examination.database import JOB_STATES
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Mostra as tarefas pendentes e recomeça as que falharam.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("list")
@@ -20,6 +16,8 @@ def list_jobs(as_json: AsJson = False) -> None:
 
       $ balcao job list
     """
+    from balcao.examination.database import JOB_STATES
+
     with open_installation() as local:
         found = wait_for(local.desk.jobs.counts())
     table = TextTable(

@@ -26,7 +26,7 @@ from balcao.service.clock import system_now_ms
 if TYPE_CHECKING:
     from balcao.storage.desk.desk import Desk
 
-app = typer.Typer(no_args_is_help=True, help="Cria, lista, altera e revoga chaves de API.")
+app = typer.Typer(no_args_is_help=True)
 
 NAME_CHARACTERS_MAX = 100
 

@@ -8,7 +8,7 @@ from balcao.cli.installation import AccountName, open_installation, wait_for
 from balcao.cli.output import AsJson, Block, Note, record, show
 from balcao.core.writing import counted
 
-app = typer.Typer(no_args_is_help=True, help="Verifica o livro-razão.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("verify", hidden=True)  # alias: the name used elsewhere

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from balcao.opendata.snapshot import Edition, SnapshotInfo
     from balcao.opendata.store import Month
 
-app = typer.Typer(no_args_is_help=True, help="Importa o cadastro do CNPJ (dados abertos).")
+app = typer.Typer(no_args_is_help=True)
 
 Sandbox: TypeAlias = Annotated[
     bool, typer.Option("--sandbox", help="Usa o mês das contas de teste, em vez do de produção.")

@@ -11,6 +11,7 @@ from typer.exceptions import TyperException
 
 from balcao.cli.completing import completion_for
 from balcao.cli.failures import explain
+from balcao.cli.imports import import_help, import_structlog
 
 _HELP_OF_OPTIONS = {
     "help": "Mostra esta ajuda e sai.",
@@ -94,6 +95,24 @@ def _install_completion(ctx: Any, param: Any, value: Any) -> Any:
     raise typer.Exit
 
 
+class _Coercion:
+    """Conversion of a parameter's values; only those that need one load Typer's, with pydantic."""
+
+    def __init__(self, param: Any) -> None:
+        self._typers = param.get_runtime_param
+        described = param.type_descriptor
+        self._is_text = described.annotation is str and described.parameter_info.parser is None
+        self._is_single = not param.multiple and param.nargs == 1
+
+    def itself(self) -> "_Coercion":
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if self._is_single and (value is None or (self._is_text and isinstance(value, str))):
+            return value
+        return self._typers().coerce(value, param=param, ctx=ctx)
+
+
 class _Portuguese:
     """Base of commands and groups: help and usage in Portuguese."""
 
@@ -102,6 +121,8 @@ class _Portuguese:
     def get_params(self, ctx: Any) -> Any:
         params = super().get_params(ctx)  # type: ignore[misc]
         for param in params:
+            if "get_runtime_param" not in vars(param):
+                param.get_runtime_param = _Coercion(param).itself
             if param.name in _HELP_OF_OPTIONS:
                 param.help = _HELP_OF_OPTIONS[param.name]
             if param.name == _COMPLETION:
@@ -120,8 +141,7 @@ class _Portuguese:
         formatter.write_usage(ctx.command_path, usage, prefix="Uso: ")
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        from typer import rich_utils
-
+        rich_utils = import_help()
         self.help = _unwrapped(self.help or "")
         for name, text in _HEADINGS.items():
             setattr(rich_utils, name, text)
@@ -143,6 +163,11 @@ def _unwrapped(text: str) -> str:
 
 class PortugueseCommand(_Portuguese, TyperCommand):
     """A command with help in Portuguese."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        import_structlog()  # before the modules that log
+        return super().invoke(ctx)
 
 
 class PortugueseGroup(_Portuguese, TyperGroup):

@@ -18,15 +18,13 @@ from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
 from balcao.cli.output import program
 from balcao.cli.serve import exit_now
-from balcao.examination.serving import check_port
-from balcao.providers import PROVIDERS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from balcao.providers.contract import MutualTls
 
-app = typer.Typer(no_args_is_help=True, help="Simula as fontes, sozinhas em um servidor.")
+app = typer.Typer(no_args_is_help=True)
 
 HOST = "127.0.0.1"
 CONNECTIONS_MAX = 4096  # 64 lookups of all UFs at once open 1728
@@ -85,6 +83,8 @@ def serve(
 
       $ balcao simulator serve --port 8100 --tls-port 8143 --delay-ms 200
     """
+    from balcao.examination.serving import check_port
+
     if port == tls_port:
         raise CommandFailed("--port e --tls-port devem ser portas diferentes.")
     if certificates is not None and tls_port is None:
@@ -105,6 +105,8 @@ def serve(
 
 def by_certificate(folder: Path) -> "Mapping[str, MutualTls]":
     """Return the mutual TLS of each provider that uses client certificates."""
+    from balcao.providers import PROVIDERS
+
     now = datetime.now(UTC)
     return {each.name: each.mutual_tls(folder, now) for each in PROVIDERS if each.by_certificate}
 
@@ -113,6 +115,8 @@ def settings_lines(
     port: int, tls_port: int | None = None, behind_tls: "Mapping[str, MutualTls] | None" = None
 ) -> str:
     """Return the settings that point live accounts to the simulator."""
+    from balcao.providers import PROVIDERS
+
     base = f"http://{HOST}:{port}"
     behind_tls = behind_tls or {}
     exports = []
@@ -155,6 +159,7 @@ async def _serve(
     tls_port: int | None,
     behind_tls: "Mapping[str, MutualTls] | None",
 ) -> None:
+    from balcao.providers import PROVIDERS
     from balcao.providers.simulation.server import ListenerLimits, listening, server_context
 
     stopping = asyncio.Event()

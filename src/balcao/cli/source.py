@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SUBJECTS = tuple(each.subject for each in ALL_OPERATIONS)
 
-app = typer.Typer(no_args_is_help=True, help="Mostra e verifica as fontes de cada consulta.")
+app = typer.Typer(no_args_is_help=True)
 
 # Sources called over the network.
 ONLINE = tuple(offer.name for provider in PROVIDERS for offer in provider.offers)

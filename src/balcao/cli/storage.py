@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from balcao.backup.moving.move import Report
     from balcao.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Move os dados entre SQLite e PostgreSQL.")
+app = typer.Typer(no_args_is_help=True)
 
 _CHECKSUM_SHOWN = 16
 

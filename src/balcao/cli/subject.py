@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from balcao.settings import Settings
     from balcao.storage.contract import Cache
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Encontra e apaga os dados de uma pessoa física (titular).",
-)
+app = typer.Typer(no_args_is_help=True)
 
 # Declared only to be refused: typer would print an unknown argument.
 Refused = Annotated[str | None, typer.Argument(hidden=True)]

@@ -19,7 +19,7 @@ from balcao.core.people import (
     normal_email,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Cria e administra usuários da aplicação.")
+app = typer.Typer(no_args_is_help=True)
 
 UserName = Annotated[str, typer.Argument(metavar="USUÁRIO", help="E-mail ou número (user list).")]
 

@@ -7,8 +7,7 @@ expiry before `core.clock` accepts it (ADR 0025).
 
 import time
 from collections.abc import Callable
-
-import structlog
+from typing import Any
 
 from balcao.core.clock import (
     OFF_MS,
@@ -22,8 +21,6 @@ from balcao.core.clock import (
     update,
 )
 
-log = structlog.get_logger()
-
 # Linux's BOOTTIME advances while a machine sleeps, as the date does. Other systems lack it.
 _STEADY: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -36,6 +33,13 @@ def system_now_ms() -> int:
 def steady_now_ms() -> int:
     """Return milliseconds of a monotonic clock, which has no date."""
     return time.clock_gettime_ns(_STEADY) // 1_000_000
+
+
+def _log() -> Any:
+    """Return the log of clocks that jump. Commands that only need the time do not load it."""
+    import structlog  # noqa: PLC0415
+
+    return structlog.get_logger()
 
 
 class Clock:
@@ -80,7 +84,7 @@ class Clock:
         self._set_estimate(initial_estimate((database or self._system).offset_ms, steady, known))
         if self._estimate.ledger_ms is not None:
             behind_seconds = self.state().ledger_ahead_ms // 1000
-            log.warning("clock.doubted", behind_books_seconds=behind_seconds)
+            _log().warning("clock.doubted", behind_books_seconds=behind_seconds)
         return self._estimate.behind_ledger
 
     def look(self, database: ClockReading | None) -> bool:
@@ -99,12 +103,12 @@ class Clock:
         after = self._estimate
         if after.jump is not None and after.jump != before.jump:
             self._jumps += 1
-            log.error("clock.jumped", seconds=(after.jump.offset_ms - after.offset_ms) // 1000)
+            _log().error("clock.jumped", seconds=(after.jump.offset_ms - after.offset_ms) // 1000)
         changed = after.offset_ms - before.offset_ms
         if abs(changed) > SMALL_MS:
-            log.warning("clock.believed", seconds=changed // 1000)
+            _log().warning("clock.believed", seconds=changed // 1000)
         elif after.jump is None and before.jump is not None:
-            log.info("clock.undone")
+            _log().info("clock.undone")
         return changed < -SMALL_MS
 
     def state(self) -> ClockState:
