@@ -9,6 +9,8 @@ ifdef PORT
 export BALCAO_PORT ?= $(PORT)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Without bytecode every program that a test starts compiles the sources again, for seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help serve test test-fast check format bench nightly screenshots lock clean install install-dev install-otel
 
@@ -69,9 +71,12 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "O Balcão precisa do Python 3.11 ou mais novo: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 
+# Of the libraries, only what a service loads is compiled, by the command that imports all of it.
 $(VENV)/.installed: $(VENV)/bin/python requirements.lock pyproject.toml
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/pip install --quiet --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/balcao routes > /dev/null
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock

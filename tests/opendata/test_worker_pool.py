@@ -5,8 +5,9 @@ import signal
 
 import pytest
 
+from balcao.cli.progress import RichProgress
 from balcao.opendata.errors import BadInput, OpenDataError
-from balcao.opendata.progress import RichProgress, downloading
+from balcao.opendata.progress import downloading
 from balcao.opendata.worker_pool import Report, WorkerPool
 
 

@@ -49,7 +49,7 @@ def test_no_scripts_or_attachments(certificate: FederalFiction | StateFiction) -
     with pikepdf.open(io.BytesIO(pdf(certificate))) as document:
         assert not document.check_pdf_syntax()
         assert not document.attachments
-        assert set(document.Root) == {"/Type", "/Pages", "/PageMode", "/Lang"}
+        assert set(document.Root) == {"/Type", "/Pages", "/Lang"}
         for each in document.objects:
             if isinstance(each, (pikepdf.Dictionary, pikepdf.Stream)):
                 assert not {"/AA", "/JS", "/OpenAction", "/Launch", "/EF"} & set(each.keys())

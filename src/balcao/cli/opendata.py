@@ -34,9 +34,9 @@ from balcao.core.questions import Mode
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
+    from balcao.cli.progress import RichProgress
     from balcao.opendata.fetching.state import FetchState
     from balcao.opendata.importer import BuildReport
-    from balcao.opendata.progress import RichProgress
     from balcao.opendata.progress_file import ImportProgress
     from balcao.opendata.snapshot import Edition, SnapshotInfo
     from balcao.opendata.store import Month
@@ -390,7 +390,7 @@ def _mode(sandbox: bool) -> Mode:
 @contextmanager
 def _bars(as_json: bool) -> "Iterator[RichProgress | None]":
     """Yield progress bars if stdout is a terminal and receives nothing else, else None."""
-    from balcao.opendata.progress import RichProgress
+    from balcao.cli.progress import RichProgress
 
     if as_json or not sys.stdout.isatty():
         yield None

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Any
 
 import httpx2
-from prometheus_client.parser import text_string_to_metric_families
 
 from balcao.core.errors import RouteNotFound
 from balcao.core.findings import Finding
@@ -70,6 +69,8 @@ def service(settings: Settings, home: Home) -> Iterator[Finding]:
 def _work(address: str, token: str) -> Iterator[Finding]:
     """Report periodic work that is failing, by the metrics."""
     measured: dict[str, dict[str, float]] = {}
+    from prometheus_client.parser import text_string_to_metric_families
+
     page = _get_text(address, "/metrics", NETWORK_SECONDS, token)
     if RouteNotFound.code in page:
         yield Finding("warn", "não podem ser lidas desta máquina: veja metrics_token", METRICS)

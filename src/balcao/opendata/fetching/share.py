@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from lxml import etree, html
-
 from balcao.opendata.errors import FetchFailed, ShareFailed
 from balcao.opendata.fetching.month_selection import ZIP_NAMES, Sizes, is_month
 from balcao.opendata.fetching.share_client import ShareClient
@@ -33,6 +31,8 @@ def read_multistatus(body: bytes) -> Mapping[str, int]:
     """
     if b"<!DOCTYPE" in body or body.count(b"<") > 40 * _ENTRIES_MAX:
         raise ShareFailed("a lista não é a de um compartilhamento")
+    from lxml import etree  # noqa: PLC0415 - slow to import
+
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -62,6 +62,8 @@ def read_page(body: bytes) -> frozenset[str]:
 
     Raises `ShareFailed`.
     """
+    from lxml import etree, html  # noqa: PLC0415 - slow to import
+
     parser = html.HTMLParser(no_network=True, huge_tree=False, remove_comments=True)
     try:
         root = etree.fromstring(body, parser)

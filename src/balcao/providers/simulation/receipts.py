@@ -4,15 +4,9 @@ Equal certificates have equal bytes. Three documents have receipts that must be 
 """
 
 import html as markup
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-
-import pikepdf
-from reportlab.lib.pagesizes import A4
-from reportlab.lib.utils import simpleSplit
-from reportlab.pdfgen.canvas import Canvas
 
 from balcao.fiction.records import FederalFiction, FederalKind, StateFiction
 from balcao.providers.simulation.messages import day, punctuated
@@ -35,9 +29,6 @@ BAD_RECEIPTS: Mapping[str, BadReceipt] = {
     "90080003000175": BadReceipt.IMPOSTOR,
 }
 
-_MARGIN = 56.0
-_WIDTH = A4[0] - 2 * _MARGIN
-
 
 @dataclass(frozen=True, slots=True)
 class _Content:
@@ -54,8 +45,14 @@ def pdf(certificate: FederalFiction | StateFiction) -> bytes:
     bad = BAD_RECEIPTS.get(certificate.document)
     if bad is BadReceipt.IMPOSTOR:
         return b"%PDF-1.7\n" + html(certificate)
-    good = _rendered(_content(certificate))
-    return good if bad is None else _corrupted(good, bad)
+    # Libraries for PDFs are slow to import, and most processes write no receipt.
+    from balcao.providers.simulation import receipt_pdf  # noqa: PLC0415
+
+    content = _content(certificate)
+    good = receipt_pdf.written(MARK, content.issuer, content.title, content.text, content.facts)
+    if bad is None:
+        return good
+    return receipt_pdf.corrupted(good, with_script=bad is BadReceipt.SCRIPT)
 
 
 def html(certificate: FederalFiction | StateFiction) -> bytes:
@@ -121,53 +118,3 @@ def _federal_content(certificate: FederalFiction) -> _Content:
 
 def _facts(*facts: tuple[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple([(name, value) for name, value in facts if value])
-
-
-def _rendered(content: _Content) -> bytes:
-    into = io.BytesIO()
-    # invariant: no times or random identifiers, so that equal certificates have equal bytes
-    page = Canvas(into, pagesize=A4, invariant=1, lang="pt-BR")
-    page.setTitle(content.title)
-    page.setAuthor("Simulador do Balcão")
-    page.setSubject(MARK)
-    height = A4[1] - _MARGIN
-    height = _lines(page, MARK, height, "Helvetica-Bold", 13)
-    height = _lines(page, content.issuer, height - 24, "Helvetica", 10)
-    height = _lines(page, content.title, height - 12, "Helvetica-Bold", 14)
-    height = _lines(page, content.text, height - 18, "Helvetica", 11) - 12
-    for name, value in content.facts:
-        height = _lines(page, f"{name}: {value}", height, "Helvetica", 11)
-    _lines(page, MARK, _MARGIN, "Helvetica-Bold", 13)
-    page.showPage()
-    page.save()
-    return into.getvalue()
-
-
-def _lines(page: Canvas, text: str, height: float, font: str, size: float) -> float:
-    """Write a paragraph at a height, and return the height of the next one."""
-    page.setFont(font, size)
-    for line in simpleSplit(text, font, size, _WIDTH):
-        page.drawString(_MARGIN, height, line)
-        height -= 1.4 * size
-    return height
-
-
-def _corrupted(good: bytes, bad: BadReceipt) -> bytes:
-    with pikepdf.open(io.BytesIO(good)) as document:
-        if bad is BadReceipt.SCRIPT:
-            document.Root.OpenAction = pikepdf.Dictionary(
-                S=pikepdf.Name.JavaScript, JS=pikepdf.String("app.alert('fictício')")
-            )
-        else:
-            document.attachments["ficticio.txt"] = pikepdf.AttachedFileSpec(
-                document,
-                b"ficticio",
-                description="Anexo fictício",
-                filename="ficticio.txt",
-                mime_type="text/plain",
-                creation_date="",
-                mod_date="",
-            )
-        into = io.BytesIO()
-        document.save(into, deterministic_id=True)
-    return into.getvalue()
