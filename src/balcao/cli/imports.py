@@ -1,10 +1,9 @@
-"""Fast imports: of libraries without the parts of others that they load and we never use.
+"""Imports of libraries without the parts of others that they load and we never use.
 
 The parts are those of `rich` for tracebacks (values of variables, perhaps secrets) and Markdown.
 They would take half of the time of a command's start.
 """
 
-import gc
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,16 +27,6 @@ def import_help() -> Any:
     with _replaced(modules):
         from typer import rich_utils
     return rich_utils
-
-
-@contextmanager
-def paused_collections() -> Iterator[None]:
-    """Pause garbage collection: what is imported stays, and looking through it takes a tenth."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import typer
 
 from balcao.cli.configuration import read_settings
 from balcao.cli.failures import CommandFailed
-from balcao.cli.imports import paused_collections
 from balcao.cli.installation import save_before_migration
 from balcao.cli.output import console, print_step
 from balcao.service.clock import system_now_ms
@@ -66,10 +65,8 @@ def serve(
         check_tracing(os.environ)
 
     from balcao.home import Home
-
-    with paused_collections():
-        from balcao.observability.logs import configure
-        from balcao.service import compose, first_start, server, supervisor
+    from balcao.observability.logs import configure
+    from balcao.service import compose, first_start, server, supervisor
 
     configure(settings.log_format, settings.log_level)
     home = Home(settings.home)

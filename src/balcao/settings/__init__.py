@@ -16,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     BaseModel,
@@ -535,7 +534,7 @@ class Settings(_SourceSettings):
         if not self.receipts:
             return Home(self.home).receipts
         if self.receipts.startswith("file://"):
-            return Path(url2pathname(urlsplit(self.receipts).path))
+            return Path(unquote(urlsplit(self.receipts).path))
         is_bucket = "://" in self.receipts or self.receipts.startswith("memory:")
         return None if is_bucket else Path(self.receipts)
 

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 import obstore
 from obstore.exceptions import BaseError
@@ -160,7 +159,7 @@ def open_blobs(where: Path | str) -> StoredBlobs:
         if isinstance(where, Path) or "://" not in where:
             return _in_folder(Path(where))
         if where.startswith("file://"):
-            return _in_folder(Path(url2pathname(urlsplit(where).path)))
+            return _in_folder(Path(unquote(urlsplit(where).path)))
         if where.startswith("memory:"):
             return StoredBlobs(from_url(where), None)
         client: ClientConfig = {
