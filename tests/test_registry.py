@@ -23,7 +23,7 @@ class EmptyCache:
 def test_a_hanging_registry_is_abandoned_with_the_lookup(asking: str) -> None:
     async def scenario() -> None:
         hangs = FakeOnline(delay_seconds=FOREVER)
-        registry = CompanyRegistry(EmptyCache(), SourceRouter({"company": [hangs]}))  # type: ignore[arg-type]
+        registry = CompanyRegistry(EmptyCache(), SourceRouter({"company": [hangs]}), None)  # type: ignore[arg-type]
         until = asyncio.get_running_loop().time() + 0.05
         if asking == "find_home_uf":
             assert await registry.find_home_uf(Cnpj(CNPJ), ["SP"], until) is None

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import datetime
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from balcao.batches.result_columns import (
     members,
     row_type,
 )
+from balcao.batches.result_sheets import SheetContext
 from balcao.batches.results import write_rows
 from balcao.batches.tables.contract import Cells
 from balcao.batches.tables.opening import open_table
@@ -33,7 +35,7 @@ from balcao.core.errors import NoFileSpace
 from balcao.core.extensions import FEDERAL as EXTENDS_FEDERAL
 from balcao.core.extensions import STATE, Extension
 from balcao.operations import OPERATIONS
-from balcao.operations.contract import Operation
+from balcao.operations.contract import EXAMPLE_MS, Operation
 from balcao.storage.batches import StoredRow
 from tests.batches.answers import REQUEST, answer, answers
 from tests.batches.files import COMPANY, FEDERAL, saved
@@ -109,16 +111,52 @@ def test_a_csv_of_results() -> None:
     assert repeated["CEP"] == "z; one; too many"  # nothing is lost, and no column moves
 
 
-def test_a_spreadsheet_of_results_has_texts_only(tmp_path: Path) -> None:
-    path = tmp_path / "resultado.xlsx"
+def sheets_of(path: Path, rows: Sequence[ResultRow], of: ResultColumns) -> dict[str, list[Any]]:
+    """Write a spreadsheet and return the cells of its sheets."""
+    about = SheetContext("Novembro", "Empresa", EXAMPLE_MS, "https://balcao.test")
     with path.open("wb") as file:
-        write_rows("xlsx", file, columns(), ROWS, folder=tmp_path)
-    assert list(tmp_path.iterdir()) == [path]
-    page = CalamineWorkbook.from_path(path).get_sheet_by_index(0)
-    found = page.to_python()
-    assert found[0] == list(columns().names)
-    assert [list(columns().cells(row)) for row in ROWS] == found[1:]  # with zeros and `=`
-    assert all(isinstance(cell, str) for row in found for cell in row)
+        write_rows("xlsx", file, of, rows, about, folder=path.parent)
+    assert list(path.parent.iterdir()) == [path]
+    book = CalamineWorkbook.from_path(path)
+    return {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+
+
+def test_a_spreadsheet_of_results_is_for_people(tmp_path: Path) -> None:
+    sheets = sheets_of(tmp_path / "resultado.xlsx", ROWS, columns())
+    head, *found = sheets["Resultado"]
+    done, invalid, repeated = (dict(zip(head, row, strict=True)) for row in found)
+    assert tuple(head[:4]) == HEADER
+    assert not any(name.startswith(PREFIX) for name in head)
+    assert [row[:2] for row in found] == [list(each.cells[:2]) for each in ROWS]  # with `=`
+    assert {
+        "Linha": 2,
+        "Situação da linha": "Respondida",
+        "Créditos": 1,
+        "Documento": "90.010.001/0001-00",
+        "Titular": "EMPRESA ATIVA FICTICIA LTDA",
+        "Abertura": datetime.date(2015, 3, 2),
+        "Confere: razão social": "Parecido",
+        "Oficial: CEP": "04000-100",
+    }.items() <= done.items()
+    assert "Razão social" not in head  # the answer's is `Titular`
+    assert invalid["Código do motivo"] == "documento_invalido"
+    assert (repeated["Situação da linha"], repeated["Repete a linha"]) == ("Repetida", 2)
+    assert {
+        "Lote": "Novembro",
+        "Linhas": 3,
+        "Créditos": 1,
+        "  Ativa": 1,
+        "  Inválida": 1,
+        "  razão social: parecido": 1,
+    }.items() <= {row[0]: row[1] for row in sheets["Resumo"] if row[0]}.items()
+
+
+def test_our_spreadsheet_can_be_sent_in_again(tmp_path: Path) -> None:
+    path = tmp_path / "resultado.xlsx"
+    sheets_of(path, ROWS, columns())
+    with open_table(path) as table:
+        assert table.header[:4] == HEADER
+        assert [row.cells[:2] for row in table.rows] == [each.cells[:2] for each in ROWS]
 
 
 def test_a_spreadsheet_that_cannot_be_finished_leaves_nothing(tmp_path: Path) -> None:
@@ -189,6 +227,7 @@ def test_a_new_column_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     tries = RowField(
         lambda each: each.row.tries,
         column="tentativas",
+        title="Tentativas",
         member="tentativas",
         api_type=Annotated[int, doc("Quantas vezes foi tentada.")],
     )
@@ -199,8 +238,8 @@ def test_a_new_column_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     path = tmp_path / "resultado.xlsx"
     with path.open("wb") as file:
         write_rows("xlsx", file, of, rows)
-    head, cells = CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python()
-    assert dict(zip(head, cells, strict=True))["balcao_tentativas"] == "3"
+    head, cells = CalamineWorkbook.from_path(path).get_sheet_by_name("Resultado").to_python()
+    assert dict(zip(head, cells, strict=True))["Tentativas"] == 3
     jsonl = io.BytesIO()
     write_rows("jsonl", jsonl, of, rows)
     assert msgspec.json.decode(jsonl.getvalue())["balcao"]["tentativas"] == 3
@@ -238,7 +277,7 @@ def test_own_cells_are_unchanged_in_jsonl_and_spreadsheets(rows: list[list[str]]
     of = columns()
     for at, cells in enumerate(rows, 2):
         row = ResultRow(StoredRow(at, "pendente"), tuple(cells))
-        assert tuple(of.cells(row))[: of.own_count] == tuple(cells)
+        assert tuple(of.cells(row))[: len(of.own_header)] == tuple(cells)
 
 
 def test_extensions_have_columns_if_there_are_any() -> None:

@@ -80,7 +80,12 @@ def test_an_invalid_row_shows_its_text_and_reason(office: BatchUser) -> None:
         "1 com mais de um documento (linha 7). Deixe só um documento por linha.",
         "1 cortada pela planilha (linha 9). Formate a coluna como texto e preencha de novo.",
     ]
-    texts = [page.tree.xpath(f"//tr[@id='l{line}']/td[1]/span/text()")[0] for line in range(4, 10)]
+    texts = [
+        page.tree.xpath(f"//tr[@id='l{line}']/td[1]/span")[0].text_content()
+        for line in range(4, 10)
+    ]
+    (wrong,) = page.tree.xpath("//tr[@id='l5']/td[1]//mark/text()")
+    assert wrong == "1"
     assert texts == [
         "abc",
         "90.010.001/0001-01",
@@ -93,6 +98,24 @@ def test_an_invalid_row_shows_its_text_and_reason(office: BatchUser) -> None:
     (hint,) = page.tree.xpath("//tr[@id='l5']/td[1]/small/text()")
     assert hint.startswith("O último dígito não confere")
     assert "terminaria em 00, e não em 01" in hint
+
+
+def test_rows_have_names_and_lead_to_the_company(office: BatchUser) -> None:
+    """By the list before the run, else by the month; afterwards also by the answer."""
+    listed = f"CNPJ;Razão Social;UF\n{GOOD};Meu nome para ela;SP\n{ZONE};;AM\n"
+    address = office.open({"operacao": "inscricoes-estaduais"}, listed.encode(), "clientes.csv")
+    first, zone = rows_of(office.browser.get(address))
+    assert first == ("Meu nome para ela", f"/app/empresas/{GOOD}")
+    assert zone == ("INDUSTRIA DE MANAUS FICTICIA LTDA", f"/app/empresas/{ZONE}")
+    page = office.run(address)
+    assert rows_of(page)[0] == ("EMPRESA ATIVA FICTICIA LTDA", f"/app/empresas/{GOOD}")
+    assert "IE 126624030594 SP" in cells(page)[0][2]
+
+
+def rows_of(page: PageResponse) -> list[tuple[str, str]]:
+    """Return the name and the link of each row."""
+    links = page.tree.xpath("//table[contains(@class, 'batch-rows')]/tbody/tr/td[1]/a")
+    return [(link.text.strip(), link.get("href")) for link in links]
 
 
 def test_from_a_pasted_list_to_its_receipts(office: BatchUser) -> None:

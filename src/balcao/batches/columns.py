@@ -154,6 +154,7 @@ class ColumnMap:
             if role in self._at and role not in names.DOCUMENTS
         ]
         self._compared = [(each.index, each.compared) for each in columns if each.compared]
+        self._names = _name_columns(columns)
         self._unnamed = [each.index for each in columns if _is_unused(each)]
         self._has_names = any(each.header != default_name(each.index) for each in columns)
         self._takes_day = "data_nascimento" in row_parameters(operation)
@@ -224,6 +225,14 @@ class ColumnMap:
         """Return the first non-empty cell of the document columns, as written."""
         found = (_cell(cells, index) for index, _, _ in self._documents)
         return next((text for text in found if text), "")
+
+    def own_name(self, cells: Cells) -> str:
+        """Return the name that the file has for the row's subject; empty: none."""
+        for index, is_name in self._names:
+            text = _cell(cells, index)
+            if text and (is_name or tag_problem(text) is not None):
+                return text
+        return ""
 
     def comparisons(self, cells: Cells) -> Sequence[tuple[str, str]]:
         """Return the cells to compare with an answer, as pairs of fact and text."""
@@ -332,6 +341,21 @@ class ColumnMap:
             raise _RowError(role, "marca_com_cpf", "não pode ser um CPF. Use um código seu.")
         code = "cliente_invalido" if role == "cliente" else f"{role}_invalida"
         raise _RowError(role, code, f"aceita até 64 {TAG_CHARACTERS}")
+
+
+def _name_columns(columns: Sequence[MappedColumn]) -> Sequence[tuple[int, bool]]:
+    """Return the indexes of columns with names, best first, and whether they have nothing else.
+
+    A column `Cliente` has names as often as codes.
+    """
+    facts = [names.FACTS.get(names.plain(each.header)) for each in columns]
+    by_fact = [
+        (each.index, True)
+        for wanted in ("razao_social", "nome_fantasia")
+        for each, fact in zip(columns, facts, strict=True)
+        if fact == wanted and each.meaning is None
+    ]
+    return [*by_fact, *((each.index, False) for each in columns if each.meaning == "cliente")]
 
 
 def map_columns(

@@ -211,7 +211,10 @@ def _shortened(one: str, other: str) -> bool:
 
 
 def _alike(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    matcher = difflib.SequenceMatcher(None, " ".join(ours), " ".join(theirs), autojunk=False)
+    one, other = " ".join(ours), " ".join(theirs)
+    if 2 * min(len(one), len(other)) < _ALIKE * (len(one) + len(other)):  # cannot be reached
+        return False
+    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
 
 

@@ -3,6 +3,7 @@
 States change only by the transitions in `core.batches`; others raise `BatchStateRefused`.
 """
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -48,6 +49,7 @@ from balcao.core.names import check_name
 from balcao.core.people import Action, Signature
 from balcao.lookup.admit import check_access
 from balcao.lookup.source_status import QuotedSource, StatusReader, quoted_sources, source_lines
+from balcao.operations.contract import Operation
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import audit_batch, raise_ceiling
@@ -94,6 +96,16 @@ class BatchInfo:
     summary: FileSummary | None
     sources: Sequence[QuotedSource] = ()  # those that may be called, with their current status
     seconds: int | None = None  # expected duration; None: unknown
+
+
+@dataclass(frozen=True, slots=True)
+class RowContent:
+    """The decrypted content of a row, as far as its page shows it."""
+
+    typed: str  # the document's cell of an invalid row, as written
+    own_name: str  # the name in the customer's list
+    name: str | None  # the holder's name in the answer
+    fact: str  # of the answer, to show with its verdict
 
 
 class BatchDesk:
@@ -255,26 +267,35 @@ class BatchDesk:
         batch = await self._with_data(account_id, batch_id)
         return await self._stored.rows(batch.batch_id, after, min(limit, LIST_MAX), state)
 
-    async def unreadable_cells(
+    async def contents(
         self, account_id: int, batch_id: str, lines: Sequence[int]
-    ) -> Mapping[int, str]:
-        """Return the unreadable document cells of invalid rows, by line. Raises `BatchErased`."""
+    ) -> Mapping[int, RowContent]:
+        """Return the contents of rows for people, by line. Raises `BatchErased`."""
         batch = await self._with_data(account_id, batch_id)
         operation = self.context.operation(batch.operation)
         if not lines or operation is None or batch.header is None:
             return {}
-        columns, seal = (
-            columns_of(self.context, batch, operation),
-            self.context.seal(batch.batch_id),
-        )
-        rows = await self._stored.rows(
-            batch.batch_id, min(lines) - 1, LIST_MAX, "invalida", cells=True
-        )
-        return {
-            row.line: columns.unreadable_cell(seal.open_cells(row.line, row.cells))
-            for row in rows
-            if row.cells and row.line in lines
-        }
+        return await asyncio.to_thread(self._contents, batch, operation, lines)
+
+    def _contents(
+        self, batch: StoredBatch, operation: Operation, lines: Sequence[int]
+    ) -> Mapping[int, RowContent]:
+        columns = columns_of(self.context, batch, operation)
+        seal = self.context.seal(batch.batch_id)
+        contents: dict[int, RowContent] = {}
+        for row in self._stored.with_contents(batch.batch_id, lines):
+            cells = seal.open_cells(row.line, row.cells) if row.cells else ()
+            body = None
+            if row.answer is not None:  # that of the repeated row, if it is one
+                answer = seal.open_answer(row.repeated_of or row.line, row.answer)
+                body = msgspec.json.decode(answer)
+            contents[row.line] = RowContent(
+                columns.unreadable_cell(cells) if row.state == "invalida" else "",
+                columns.own_name(cells),
+                None if body is None else operation.sheet_columns.name_in(body),
+                "" if body is None or row.code else operation.row_fact(body),
+            )
+        return contents
 
     async def info(self, batch: StoredBatch) -> BatchInfo:
         """Return a batch with its computed values."""

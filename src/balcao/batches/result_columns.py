@@ -4,14 +4,15 @@ A column of every row is one entry of `ROW_FIELDS`; an operation's columns are d
 folder (`sheet_columns`, `operations/sheets.py`).
 """
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from balcao.batches.columns import ColumnMap, ValidRow
 from balcao.batches.comparing import Comparison, compare
+from balcao.batches.names import FACT_LABELS
 from balcao.batches.pauses import messages
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.core import writing
@@ -20,11 +21,10 @@ from balcao.core.described import doc
 from balcao.core.extensions import Extension
 from balcao.operations.certificates.lookup import by_act
 from balcao.operations.contract import Operation
+from balcao.operations.sheets import CellKind, CellValue, day_of
 from balcao.storage.batches import StoredRow
 
 PREFIX = "balcao_"
-
-_ACT_COLUMNS = ("prorrogada_por_ato_ate", "ato")
 
 _Body: TypeAlias = Mapping[str, Any]
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -34,20 +34,25 @@ class ResultRow(NamedTuple):
     """A row of a batch with its decrypted cells and answer.
 
     `answer` is the envelope as delivered, JSON; a repeated row has the answer of the row that it
-    repeats. `message` is the Portuguese reason why the row is invalid.
+    repeats. `message` is the Portuguese reason why the row is invalid. `name` is that of the
+    company, as far as it is known without the answer.
     """
 
     row: StoredRow
     cells: Cells = ()
     answer: bytes | None = None
     message: str | None = None
+    name: str | None = None
 
 
 class RowField(msgspec.Struct, frozen=True):
     """A value of every row, present in each format for which it has a name."""
 
     of: Callable[[ResultRow], str | int | None]
-    column: str | None = None  # its header in CSV and XLSX, after `PREFIX`
+    column: str | None = None  # its header in CSV, after `PREFIX`
+    title: str = ""  # its header in spreadsheets
+    text: str = ""  # the description of the column
+    width: int = 12  # in spreadsheets
     member: str | None = None  # its name in JSONL, and in the API if it has an `api_type`
     api_type: Any = None  # with its description (`doc`); None: not in the API's rows
 
@@ -56,6 +61,9 @@ ROW_FIELDS: tuple[RowField, ...] = (
     RowField(
         lambda each: each.row.line,
         "linha",
+        "Linha",
+        "Linha do arquivo. O cabeçalho é a linha 1.",
+        8,
         "linha",
         Annotated[int, doc("Linha do arquivo. O cabeçalho é a linha 1.")],
     ),
@@ -73,12 +81,18 @@ ROW_FIELDS: tuple[RowField, ...] = (
     RowField(
         lambda each: each.row.state,
         "estado",
+        "Situação da linha",
+        "Estado da linha: em CSV e JSONL o código, como `concluida`; na planilha, em palavras.",
+        16,
         "estado",
         Annotated[RowState, doc("Estado da linha.")],
     ),
     RowField(
         lambda each: each.row.code,
         "codigo",
+        "Código do motivo",
+        "Motivo de a linha ser inválida, ou o código do erro.",
+        22,
         "codigo",
         Annotated[
             str | None,
@@ -90,17 +104,28 @@ ROW_FIELDS: tuple[RowField, ...] = (
         ],
     ),
     RowField(
-        lambda each: each.message or messages().get(each.row.code or ""), "mensagem", "mensagem"
+        lambda each: each.message or messages().get(each.row.code or ""),
+        "mensagem",
+        "Mensagem",
+        "O código em uma frase.",
+        60,
+        "mensagem",
     ),
     RowField(
         lambda each: each.row.credits,
         "creditos",
+        "Créditos",
+        "Créditos cobrados ou, em andamento, reservados.",
+        10,
         "creditos",
         Annotated[int, doc("Créditos cobrados ou, em andamento, reservados.")],
     ),
     RowField(
         lambda each: each.row.request_id,
         "requisicao",
+        "Número da consulta",
+        "Número da consulta, como no histórico.",
+        38,
         "request_id",
         Annotated[
             str | None,
@@ -110,11 +135,27 @@ ROW_FIELDS: tuple[RowField, ...] = (
     RowField(
         lambda each: each.row.repeated_of,
         "repetida_de",
+        "Repete a linha",
+        "A primeira linha igual, que esta repete.",
+        10,
         "repetida_de",
         Annotated[int | None, doc("A primeira linha igual. Nulo se não é repetida.")],
     ),
     # With punctuation: spreadsheets would convert bare digits to a number.
-    RowField(lambda each: each.row.document and writing.document(each.row.document), "documento"),
+    RowField(
+        lambda each: each.row.document and writing.document(each.row.document),
+        "documento",
+        "Documento",
+        "CNPJ, ou CPF mascarado, com pontuação.",
+        20,
+    ),
+    RowField(
+        lambda each: each.name,
+        "titular",
+        "Titular",
+        "Nome do titular: o da resposta ou, sem ele, o da empresa na nossa cópia do mês.",
+        40,
+    ),
 )
 
 
@@ -129,6 +170,69 @@ def row_type() -> type[msgspec.Struct]:
         (field.member, field.api_type) for field in ROW_FIELDS if field.member and field.api_type
     ]
     return msgspec.defstruct("RowAnswer", fields, frozen=True)
+
+
+class ResultColumn(NamedTuple):
+    """A column of result files after the client's own."""
+
+    name: str  # in CSV
+    title: str  # in spreadsheets
+    text: str  # its description
+    kind: CellKind = "text"
+    width: int = 18  # in spreadsheets, in characters
+
+
+_ACT_COLUMNS = (
+    ResultColumn(
+        f"{PREFIX}prorrogada_por_ato_ate",
+        "Prorrogada até",
+        "Último dia segundo um ato de prorrogação informado pelo operador.",
+        "day",
+        14,
+    ),
+    ResultColumn(f"{PREFIX}ato", "Ato de prorrogação", "O ato que prorroga a certidão.", width=30),
+)
+_COMPARISONS = (
+    (
+        "confere",
+        "Confere: {}",
+        "{} do seu arquivo comparado com o oficial: `igual`, `parecido`, `diferente`, `ausente`"
+        " (falta no arquivo) ou `nao_verificado`.",
+        16,
+    ),
+    ("oficial", "Oficial: {}", "{} na resposta.", 30),
+)
+
+
+def columns_of(operation: Operation, *, acts: bool = False) -> Sequence[ResultColumn]:
+    """Return our columns for an operation, except those of the comparison.
+
+    `acts`: the operator registered acts that extend such certificates.
+    """
+    return [
+        *(
+            ResultColumn(f"{PREFIX}{each.column}", each.title, each.text, "text", each.width)
+            for each in ROW_FIELDS
+            if each.column
+        ),
+        *(
+            ResultColumn(PREFIX + each.name, each.title, each.text, each.kind, each.width)
+            for each in operation.sheet_columns.facts
+        ),
+        *(_ACT_COLUMNS if acts else ()),
+    ]
+
+
+def comparison_columns(facts: Sequence[str]) -> Sequence[ResultColumn]:
+    """Return the two columns of each compared fact."""
+    return [
+        ResultColumn(
+            f"{PREFIX}{name}_{fact}", title.format(label), text.format(_capital(label)), width=width
+        )
+        for fact in facts
+        for label in (FACT_LABELS[fact],)
+        for name, title, text, width in _COMPARISONS
+    ]
 
 
 class ResultColumns:
@@ -149,52 +253,54 @@ class ResultColumns:
         self._operation, self._columns = operation, columns
         self._header = tuple(header)
         self._fields = [field for field in ROW_FIELDS if field.column]
-        self._facts = operation.sheet_columns.facts
-        self.names: Sequence[str] = (
-            *self._header,
-            *(f"{PREFIX}{field.column}" for field in self._fields),
-            *(PREFIX + fact.name for fact in self._facts),
-            *(PREFIX + name for name in _ACT_COLUMNS if self._acts),
-            *chain.from_iterable(
-                (f"{PREFIX}confere_{fact}", f"{PREFIX}oficial_{fact}")
-                for fact in columns.compared_facts
-            ),
+        self._sheet = operation.sheet_columns
+        self.ours: Sequence[ResultColumn] = (
+            *columns_of(operation, acts=bool(self._acts)),
+            *comparison_columns(columns.compared_facts),
         )
+        name = self._sheet.name
+        self.name_column = f"{PREFIX}{name}" if name else None  # that `titular` repeats
+        self.names: Sequence[str] = (*self._header, *(each.name for each in self.ours))
 
     @property
-    def own_count(self) -> int:
-        """Return the number of the client's columns."""
-        return len(self._header)
+    def own_header(self) -> Sequence[str]:
+        """Return the names of the client's columns."""
+        return self._header
 
     def cells(self, row: ResultRow) -> Sequence[str]:
         """Return a row as texts, one for each name; the client's unchanged."""
+        return list(map(_as_text, self.values(row).cells))
+
+    def values(self, row: ResultRow) -> "RowValues":
+        """Return the values of a row, one for each name; the client's unchanged."""
         body = _decode(row.answer) if row.answer else None
-        found = list(self._own_cells(row.cells))
-        for field in self._fields:
-            value = field.of(row)
-            found.append("" if value is None else str(value))
+        if body is not None and (name := self._sheet.name_in(body)) is not None:
+            row = row._replace(name=name)
+        found: list[CellValue] = list(self._own_cells(row.cells))
+        found += [field.of(row) for field in self._fields]
         if body is None:
-            found += [""] * len(self._facts)
+            found += [None] * len(self._sheet.facts)
         else:
-            found += [fact.of(body) or "" for fact in self._facts]
+            found += [fact.of(body) for fact in self._sheet.facts]
         if self._acts:
             found += self._extension(row, body)
-        for each in self._compare(row.cells, body):
+        compared = self._compare(row.cells, body)
+        for each in compared:
             found += (each.result, each.official)
-        return found
+        return RowValues(row, found, None if body is None else self._sheet.outcome(body), compared)
 
     def compared(self, row: ResultRow) -> Sequence[Comparison]:
         """Compare the row's cells with its answer, in column order."""
         return self._compare(row.cells, _decode(row.answer) if row.answer else None)
 
-    def _extension(self, row: ResultRow, body: _Body | None) -> Sequence[str]:
+    def _extension(self, row: ResultRow, body: _Body | None) -> Sequence[CellValue]:
         """Return the extended day and the act. The UF comes from the question: answers lack it."""
         if body is None:
-            return ("", "")
+            return (None, None)
         read = self._columns.read(TableRow(row.row.line, row.cells))
         uf = read.question.uf if isinstance(read, ValidRow) else None
         later = by_act(self._acts, self._operation.subject, uf, body)
-        return ("", "") if later is None else (writing.day(later.until), later.act)
+        return (None, None) if later is None else (day_of(later.until), later.act)
 
     def _compare(self, cells: Cells, body: _Body | None) -> Sequence[Comparison]:
         return compare(self._operation, self._columns.comparisons(cells), body)
@@ -206,3 +312,22 @@ class ResultColumns:
             over = [cell for cell in cells[width - 1 :] if cell]
             return (*cells[: width - 1], "; ".join(over))
         return (*cells, *[""] * (width - len(cells)))
+
+
+class RowValues(NamedTuple):
+    """A row of a result: its cells, outcome (None: no answer) and comparisons."""
+
+    of: ResultRow
+    cells: Sequence[CellValue]
+    outcome: str | None
+    compared: Sequence[Comparison]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _as_text(value: CellValue) -> str:
+    if value is None:
+        return ""
+    return writing.day(value) if isinstance(value, datetime.date) else str(value)

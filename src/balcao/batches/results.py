@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, TypeVar
 
@@ -15,15 +16,17 @@ from balcao.batches.file_admission import FileAdmission
 from balcao.batches.file_scheduling import FileSlots
 from balcao.batches.receipts_zip import ReceiptOfRow, write_receipts
 from balcao.batches.result_columns import ResultColumns, ResultRow, members
+from balcao.batches.result_sheets import NO_CONTEXT, SheetContext, write_workbook
 from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.validating import columns_of
+from balcao.core.company import is_person
 from balcao.core.csv_table import write_csv
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.errors import BatchStateRefused
 from balcao.core.receipts import Receipt
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch
 from balcao.storage.contract import Blobs
-from balcao.storage.spreadsheet import Sheet, write_xlsx
 
 ResultForm: TypeAlias = Literal["csv", "xlsx", "jsonl"]
 MEDIA: Mapping[ResultForm, bytes] = {
@@ -37,8 +40,6 @@ T = TypeVar("T")
 _PIECE_BYTES = 262_144
 # Free disk space is checked once per this many rows.
 _ROWS_BETWEEN_CHECKS = 500
-_WIDTHS = {"balcao_mensagem": 60, "balcao_requisicao": 38}  # of columns in XLSX, in characters
-_WIDTH = 18
 
 _encode = msgspec.json.Encoder().encode
 
@@ -48,22 +49,20 @@ def write_rows(
     file: IO[bytes],
     columns: ResultColumns,
     rows: Iterable[ResultRow],
+    about: SheetContext = NO_CONTEXT,
     *,
     folder: Path | None = None,
     check_room: Callable[[int], None] = lambda needed_bytes: None,
 ) -> None:
     """Write all rows in order. Blocking; for XLSX the file must be seekable.
 
-    `folder` and `check_room` are for the temporary files of XLSX, see `write_xlsx`.
+    `about`, `folder` and `check_room` are for XLSX, see `write_workbook`.
     """
     match form:
         case "csv":
             write_csv(file, columns.names, map(columns.cells, rows))
         case "xlsx":
-            widths = [_WIDTHS.get(name, _WIDTH) for name in columns.names]
-            cells = map(columns.cells, rows)
-            sheet = Sheet("Resultado", widths, cells, columns.names, text_only=True)
-            write_xlsx(file, [sheet], folder=folder, check_room=check_room)
+            write_workbook(file, columns, rows, about, folder=folder, check_room=check_room)
         case "jsonl":
             for row in rows:
                 file.write(_json_line(columns, row))
@@ -110,12 +109,19 @@ class Results:
     """Writes results of batches in their current state."""
 
     def __init__(
-        self, context: BatchContext, blobs: Blobs, admission: FileAdmission, slots: FileSlots
+        self,
+        context: BatchContext,
+        blobs: Blobs,
+        admission: FileAdmission,
+        slots: FileSlots,
+        address: str = "",
     ) -> None:
+        """`address`: the service's, for links in spreadsheets."""
         self.slots = slots
         self._context = context
         self._blobs = blobs
         self._admission = admission
+        self._address = address
         self._stored = context.parts.desk.batches
         self._acts = context.parts.desk.extensions.all_in_thread
 
@@ -136,12 +142,13 @@ class Results:
         columns = columns_of(self._context, batch, operation)
         acts = self._acts() if operation.issues else ()
         written = ResultColumns(operation, header, columns, acts)
+        now_ms = self._context.now_ms()
+        about = SheetContext(batch.name, operation.form.title, now_ms, self._address)
 
         def write(file: IO[bytes]) -> None:
-            rows, folder = self._rows(batch, columns), self._context.folder
-            write_rows(
-                form, file, written, rows, folder=folder, check_room=self._admission.check_disk
-            )
+            rows = self._named(batch, operation, self._rows(batch, columns))
+            folder, check_room = self._context.folder, self._admission.check_disk
+            write_rows(form, file, written, rows, about, folder=folder, check_room=check_room)
 
         return self._written(batch, write)
 
@@ -158,6 +165,33 @@ class Results:
             if row.answer is not None:  # that of the repeated row, if it is one
                 answer = seal.open_answer(row.repeated_of or row.line, row.answer)
             yield ResultRow(row, cells, answer, message)
+
+    def _named(
+        self, batch: StoredBatch, operation: Operation, rows: Iterable[ResultRow]
+    ) -> Iterator[ResultRow]:
+        """Add the names of companies of the month to rows whose answer has none.
+
+        Natural persons are named only in answered rows (contract 14.4).
+        """
+        account = self._context.parts.desk.account(batch.account_id)
+        month = self._context.parts.environments[account.mode].month
+        answers_name = bool(operation.sheet_columns.name)
+        rows = iter(rows)
+        while some := list(islice(rows, _ROWS_BETWEEN_CHECKS)):
+            nameless = {
+                at: Cnpj(each.row.document)
+                for at, each in enumerate(some)
+                if each.row.document
+                and len(each.row.document) == CNPJ_CHARACTERS
+                and (each.answer is None or each.row.code or not answers_name)
+            }
+            found = month.companies(set(nameless.values()))[1] if nameless else {}
+            for at, each in enumerate(some):
+                company = found.get(nameless[at]) if at in nameless else None
+                if company is None or (each.answer is None and is_person(company)):
+                    yield each
+                else:
+                    yield each._replace(name=company.nome_empresarial)
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
         """Write a ZIP of the receipts of all rows. Raises as `result`."""

@@ -18,7 +18,7 @@ from balcao.core.receipts import ReceiptNumbers
 from balcao.lookup.admission import AdmissionControl
 from balcao.lookup.received import ReceivedAnswers
 from balcao.lookup.recent import RecentAnswers
-from balcao.lookup.registry import CompanyRegistry
+from balcao.lookup.registry import CompaniesOfMonth, CompanyRegistry
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.sources.router import SourceRouter
@@ -33,12 +33,13 @@ class Environment:
 
     cache: Cache
     sources: SourceRouter
+    month: CompaniesOfMonth
     recent: RecentAnswers = field(default_factory=RecentAnswers)
 
     @property
     def registry(self) -> CompanyRegistry:
         """Return the company registry for the service's own, uncharged lookups."""
-        return CompanyRegistry(self.cache, self.sources)
+        return CompanyRegistry(self.cache, self.sources, self.month)
 
 
 @dataclass(frozen=True, slots=True)

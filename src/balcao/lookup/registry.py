@@ -4,12 +4,15 @@ State registrations need it to find a company's UF when the caller names none (c
 to distinguish a company without registrations from a CNPJ that does not exist (contract 3).
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import datetime
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
-from balcao.core.calendar import to_ms
+from balcao.core.calendar import day_starts_ms, to_ms
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj
 from balcao.core.errors import SourceError
@@ -25,12 +28,44 @@ _company = msgspec.json.Decoder(Company).decode
 _registrations = msgspec.json.Decoder(Registrations).decode
 
 
+# Cache entries read before other tasks run.
+_READ_AT_ONCE = 10
+
+
+class CompaniesOfMonth(Protocol):
+    """The companies of the published month: `balcao.opendata.current.CurrentSnapshot`."""
+
+    def companies(
+        self, cnpjs: Collection[Cnpj]
+    ) -> tuple[datetime.date | None, Mapping[Cnpj, Company]]:
+        """Return the day of the data and the companies found, CPFs masked. Blocks: in a thread."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CompanyRegistry:
     """The registry of one mode, live or test."""
 
     cache: Cache
     sources: SourceRouter
+    month: CompaniesOfMonth
+
+    async def dated_companies(self, cnpjs: Collection[Cnpj]) -> Mapping[Cnpj, tuple[Company, int]]:
+        """Return the known ones of many companies, as `dated_company` does for one.
+
+        The month is read for all of them together, in a thread.
+        """
+        day, of_month = await asyncio.to_thread(self.month.companies, cnpjs)
+        as_of_ms = 0 if day is None else day_starts_ms(day)
+        found = {cnpj: (company, as_of_ms) for cnpj, company in of_month.items()}
+        others = [cnpj for cnpj in cnpjs if cnpj not in found]
+        for at in range(0, len(others), _READ_AT_ONCE):
+            some = others[at : at + _READ_AT_ONCE]
+            keys = {Inquiry("company", cnpj).cache_key: cnpj for cnpj in some}
+            kept = await self.cache.read(list(keys))
+            found |= {keys[key]: (_company(of.body), of.asked_ms) for key, of in kept.items()}
+            await asyncio.sleep(0)
+        return found
 
     async def available_company(self, cnpj: Cnpj) -> Company | None:
         """Return the company without asking a source: from our copy, or a cached answer."""

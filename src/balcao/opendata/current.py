@@ -1,10 +1,11 @@
 """The published month and its precomputed answers, reopened when another is published."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from pathlib import Path
+from threading import Lock
 
-from balcao.core.company import Company
+from balcao.core.company import Company, masked
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import MonthDetail
 from balcao.opendata.answers import Answers, answers_path
@@ -29,6 +30,8 @@ class CurrentSnapshot:
         self._unusable: tuple[int, int] | None = None  # a file of answers that is not opened again
         self._next_check_at = float("-inf")
         self._edition = 0
+        self._in_threads: CurrentSnapshot | None = None  # opened when it is first needed
+        self._lock = Lock()  # of `_in_threads`
 
     @property
     def edition(self) -> int:
@@ -73,6 +76,23 @@ class CurrentSnapshot:
         except OpenDataError:
             return None
 
+    def companies(self, cnpjs: Collection[Cnpj]) -> tuple[date | None, Mapping[Cnpj, Company]]:
+        """Return the extraction date and those companies that the month has, CPFs masked.
+
+        For threads: the files are opened apart. Empty if nothing was imported or a file is damaged.
+        """
+        found: dict[Cnpj, Company] = {}
+        with self._lock:
+            self._in_threads = self._in_threads or CurrentSnapshot(self._store, self._clock)
+            extracted = self._in_threads.extraction_date
+            try:
+                for cnpj in cnpjs:
+                    if (company := self._in_threads.find(cnpj)) is not None:
+                        found[cnpj] = masked(company)
+            except OpenDataError:
+                return None, {}
+        return extracted, found
+
     def answer(self, cnpj: Cnpj) -> tuple[date, bytes] | None:
         """Return the extraction date and the finished answer about a CNPJ.
 
@@ -90,6 +110,13 @@ class CurrentSnapshot:
             return None
 
     def close(self) -> None:
+        with self._lock:
+            if self._in_threads is not None:
+                self._in_threads.close()
+                self._in_threads = None
+        self._close_snapshot()
+
+    def _close_snapshot(self) -> None:
         self._close_answers()
         if self._snapshot is not None:
             self._snapshot.close()
@@ -117,7 +144,7 @@ class CurrentSnapshot:
             snapshot = Snapshot.open(current_path(self._store))
         except OpenDataError:
             return  # the old month stays in use; tried again in a second
-        self.close()
+        self._close_snapshot()
         self._unusable = None
         self._snapshot = snapshot
         self._seen = seen

@@ -326,6 +326,10 @@ class Operation(ABC):
         """Return a short text to show with the verdict in a list of results."""
         return ""
 
+    def row_fact(self, body: Body) -> str:
+        """Return a short text to show with the verdict in a row of a batch."""
+        return ""
+
     @cached_property
     def fields(self) -> frozenset[str]:
         """The names of the fields of its form."""

@@ -125,7 +125,7 @@ def build_batches(  # noqa: PLR0917  # all open parts
 
     return BatchParts(
         BatchDesk(context, validation, file_admission, settings.batch_days, factory.now),
-        Results(context, blobs, file_admission, slots),
+        Results(context, blobs, file_admission, slots, settings.address),
         validation,
         BatchRunner(context, shut),
         file_admission,

@@ -55,7 +55,11 @@ def build_parts(  # noqa: PLR0917  # all open parts
     return Parts(
         desk,
         {
-            mode: Environment(caches[mode], factory.sources(mode, of_mode, caches[mode]))
+            mode: Environment(
+                caches[mode],
+                factory.sources(mode, of_mode, caches[mode]),
+                factory.snapshots[mode],
+            )
             for mode, of_mode in _settings_of(settings).items()
         },
         now_ms,

@@ -87,7 +87,12 @@ class SimplesLookup(Operation):
         price_sentence="3 créditos por consulta. Falhas não custam nada.",
     )
     failures = FAILURES
-    sheet_columns = SheetColumns((fact("optante", "optante"), day_fact("optante_desde", "desde")))
+    sheet_columns = SheetColumns(
+        (
+            fact("optante", "optante", "Optante", "`Sim` ou `Não`."),
+            day_fact("optante_desde", "desde", "Optante desde", "Data da opção."),
+        )
+    )
     answer = OptionAnswer
     problems = (InvalidCnpj, *PROBLEMS_OF_ALL, CnpjNotFound)
 

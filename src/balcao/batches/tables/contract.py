@@ -21,6 +21,9 @@ MEDIA_TYPES: Mapping[str, TableFormat] = {
     "application/json": "json",
 }
 
+# The sheets of our spreadsheets of results; the second has the rows.
+RESULT_SHEETS = ("Resumo", "Resultado")
+
 _LETTERS = re.compile("[A-Za-z]{1,3}", re.ASCII)
 
 

@@ -196,27 +196,69 @@ def _cnae(body: Body) -> str | None:
     return cnae(code) if code else None
 
 
+def _status(body: Body) -> str | None:
+    status = within(body, "response.situacao_cadastral")
+    return status.capitalize() if status else None
+
+
 SHEET_COLUMNS = SheetColumns(
     facts=(
-        fact("razao_social", "response.nome_empresarial"),
-        fact("nome_fantasia", "response.nome_fantasia"),
-        fact("situacao", "response.situacao_cadastral"),
-        day_fact("situacao_desde", "response.data_da_situacao_cadastral"),
-        fact("situacao_especial", "response.situacao_especial"),
-        fact("matriz_ou_filial", "response.identificador_matriz_filial"),
-        day_fact("abertura", "response.data_de_abertura"),
-        fact("natureza_juridica", "response.natureza_juridica.descricao"),
-        fact("porte", "response.porte"),
-        SheetFact("cnae", _cnae),
-        fact("atividade", "response.atividade_economica_principal.descricao"),
-        SheetFact("endereco", _address),
-        fact("municipio", "response.municipio"),
-        fact("uf", "response.uf"),
-        SheetFact("cep", _cep),
-        SheetFact("telefone", _phone),
-        fact("email", "response.endereco_eletronico"),
-        day_fact("dados_de", "data_base"),
+        fact("razao_social", "response.nome_empresarial", "Razão social", "Nome empresarial.", 40),
+        fact("nome_fantasia", "response.nome_fantasia", "Nome fantasia", "Nome fantasia.", 30),
+        fact(
+            "situacao",
+            "response.situacao_cadastral",
+            "Situação cadastral",
+            "`ATIVA`, `SUSPENSA`, `INAPTA`, `BAIXADA` ou `NULA`.",
+        ),
+        day_fact(
+            "situacao_desde",
+            "response.data_da_situacao_cadastral",
+            "Situação desde",
+            "Data da situação cadastral.",
+        ),
+        fact(
+            "situacao_especial",
+            "response.situacao_especial",
+            "Situação especial",
+            "Como falência ou recuperação judicial, se houver.",
+        ),
+        fact(
+            "matriz_ou_filial",
+            "response.identificador_matriz_filial",
+            "Matriz ou filial",
+            "`MATRIZ` ou `FILIAL`.",
+            16,
+        ),
+        day_fact("abertura", "response.data_de_abertura", "Abertura", "Data de abertura."),
+        fact(
+            "natureza_juridica",
+            "response.natureza_juridica.descricao",
+            "Natureza jurídica",
+            "Descrição da natureza jurídica.",
+            30,
+        ),
+        fact("porte", "response.porte", "Porte", "Porte da empresa.", 24),
+        SheetFact("cnae", "CNAE", "Código da atividade principal.", _cnae, width=12),
+        fact(
+            "atividade",
+            "response.atividade_economica_principal.descricao",
+            "Atividade principal",
+            "Descrição da atividade principal.",
+            40,
+        ),
+        SheetFact(
+            "endereco", "Endereço", "Logradouro, número, complemento e bairro.", _address, width=40
+        ),
+        fact("municipio", "response.municipio", "Município", "Município.", 22),
+        fact("uf", "response.uf", "UF", "UF da empresa.", 6),
+        SheetFact("cep", "CEP", "CEP.", _cep, width=11),
+        SheetFact("telefone", "Telefone", "Telefones.", _phone, width=20),
+        fact("email", "response.endereco_eletronico", "E-mail", "E-mail.", 30),
+        day_fact("dados_de", "data_base", "Dados de", "Data dos dados do cadastro."),
     ),
+    name="razao_social",
+    outcome=_status,
     official={
         "razao_social": one("response.nome_empresarial"),
         "nome_fantasia": one("response.nome_fantasia"),

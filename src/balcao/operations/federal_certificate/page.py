@@ -11,7 +11,7 @@ from balcao.core.notices import Tone
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES, by_act
-from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, one
+from balcao.operations.sheets import RECEIPT, SheetColumns, SheetFact, day_fact, fact, one
 from balcao.operations.views import (
     Body,
     Button,
@@ -193,17 +193,36 @@ def _verdict(body: Body) -> str | None:
 
 
 SHEET_COLUMNS = SheetColumns(
+    outcome=_verdict,
     facts=(
-        SheetFact("certidao", _verdict),
-        day_fact("valida_ate", "effective_validity"),
-        fact("codigo_de_controle", "certificate_code"),
-        day_fact("emitida_em", "issued_at"),
-        fact("cnpj_da_certidao", "certificate_cnpj"),
-        fact("nome", "corporate_name"),
-        fact("situacao", "status"),
-        fact("debitos_rfb", "rfb_debts"),
-        fact("debitos_pgfn", "pgfn_debts"),
-        fact("comprovante", "print"),
+        SheetFact(
+            "certidao",
+            "Certidão",
+            "`CND`, `CPEND`, `CPD` ou por que não foi emitida.",
+            _verdict,
+            width=26,
+        ),
+        day_fact("valida_ate", "effective_validity", "Válida até", "Último dia de validade."),
+        fact(
+            "codigo_de_controle",
+            "certificate_code",
+            "Código de controle",
+            "Código para conferir a certidão na página da Receita Federal.",
+            22,
+        ),
+        day_fact("emitida_em", "issued_at", "Emitida em", "Data da emissão."),
+        fact(
+            "cnpj_da_certidao",
+            "certificate_cnpj",
+            "CNPJ da certidão",
+            "O da matriz, se a linha é de uma filial.",
+        ),
+        fact("nome", "corporate_name", "Nome", "Nome do titular, segundo a fonte.", 40),
+        fact("situacao", "status", "Situação na fonte", "Situação informada pela fonte.", 26),
+        fact("debitos_rfb", "rfb_debts", "Débitos na RFB", "`Sim` ou `Não`.", 14),
+        fact("debitos_pgfn", "pgfn_debts", "Débitos na PGFN", "`Sim` ou `Não`.", 14),
+        RECEIPT,
     ),
+    name="nome",
     official={"razao_social": one("corporate_name")},
 )

@@ -37,7 +37,7 @@ from balcao.operations.parameters import (
 )
 from balcao.operations.registrations import page
 from balcao.operations.registrations.answer import RegistrationShape, UfOrigin
-from balcao.operations.views import RecordedResult, ResultView
+from balcao.operations.views import Body, RecordedResult, ResultView
 
 STRATEGY = StrategyChoice(
     "Prioridade entre resultado guardado e fonte, e o que fazer se a fonte falhar. Vale para cada"
@@ -251,6 +251,12 @@ class RegistrationLookup(Operation):
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(self.document, recorded)
+
+    def brief(self, body: Body) -> str:
+        return page.brief(body)
+
+    def row_fact(self, body: Body) -> str:
+        return page.brief(body)
 
 
 # Memo of short answers in one UF, some 8 MB when full; cleared for erasures (`clear_memos`).

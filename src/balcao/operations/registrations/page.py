@@ -8,7 +8,7 @@ from balcao.core.ledger import Trace
 from balcao.core.notices import Tone
 from balcao.core.writing import credits, day
 from balcao.operations.parameters import CACHE
-from balcao.operations.sheets import SheetColumns, SheetFact, fact, joined, one
+from balcao.operations.sheets import CellValue, SheetColumns, SheetFact, day_of, fact, joined, one
 from balcao.operations.views import (
     REGISTER_FIGURES,
     Body,
@@ -244,14 +244,52 @@ def sheet_columns(name_field: str) -> SheetColumns:
     """Return the columns of result files; `name_field` is the field of the holder's name."""
     return SheetColumns(
         facts=(
-            fact("nome", name_field),
-            SheetFact("inscricoes_ativas", lambda body: _numbers(body, active=True)),
-            SheetFact("inscricoes_inativas", lambda body: _numbers(body, active=False)),
-            SheetFact("situacao", _of_active("situacao_pj")),
-            SheetFact("tipo", _of_active("tipo_ie")),
-            SheetFact("atualizado_em", _updated),
-            SheetFact("ufs_sem_resposta", _silent),
+            fact("nome", name_field, "Nome", "Nome do titular, segundo a fonte.", 40),
+            SheetFact(
+                "inscricoes_ativas",
+                "Inscrições ativas",
+                "Números das inscrições ativas, cada um com a sua UF.",
+                lambda body: _numbers(body, active=True),
+                width=28,
+            ),
+            SheetFact(
+                "inscricoes_inativas",
+                "Inscrições não ativas",
+                "Números das inscrições não ativas, cada um com a sua UF.",
+                lambda body: _numbers(body, active=False),
+                width=28,
+            ),
+            SheetFact(
+                "situacao",
+                "Situação da inscrição",
+                "Situação cadastral das inscrições ativas.",
+                _of_active("situacao_pj"),
+                width=22,
+            ),
+            SheetFact(
+                "tipo",
+                "Tipo de inscrição",
+                "Tipo das inscrições ativas, se a fonte informa.",
+                _of_active("tipo_ie"),
+                width=22,
+            ),
+            SheetFact(
+                "atualizado_em",
+                "Atualizada em",
+                "Data da atualização mais antiga entre as inscrições.",
+                _updated,
+                "day",
+                14,
+            ),
+            SheetFact(
+                "ufs_sem_resposta",
+                "UFs sem resposta",
+                "Na consulta de todas as UFs, as que não responderam, sem custo.",
+                _silent,
+            ),
         ),
+        name="nome",
+        outcome=_outcome,
         official={
             "razao_social": one(name_field),
             "inscricao_estadual": _official_numbers,
@@ -261,6 +299,29 @@ def sheet_columns(name_field: str) -> SheetColumns:
             "logradouro": _of_addresses("logradouro"),
         },
     )
+
+
+def _outcome(body: Body) -> str | None:
+    found = _found(body)
+    if not found:
+        return "Sem inscrição"
+    is_active = any(each["ativa"] for each in found)
+    return "Com inscrição ativa" if is_active else "Sem inscrição ativa"
+
+
+_NUMBERS_IN_BRIEF = 3
+
+
+def brief(body: Body) -> str:
+    """Return the numbers of the registrations: `IE 469528720 BA, não ativa`."""
+    found = _found(body)
+    texts = [
+        f"IE {each['inscricao_estadual']} {each['uf']}{'' if each['ativa'] else ', não ativa'}"
+        for each in found[:_NUMBERS_IN_BRIEF]
+    ]
+    if more := len(found) - len(texts):
+        texts.append(f"mais {more}")
+    return "; ".join(texts)
 
 
 def _found(body: Body) -> Sequence[Body]:
@@ -282,11 +343,11 @@ def _of_active(field: str) -> Callable[[Body], str | None]:
     return of
 
 
-def _updated(body: Body) -> str | None:
+def _updated(body: Body) -> CellValue:
     oldest = min(
         (each["updated_at"] for each in _found(body) if each.get("updated_at")), default=""
     )
-    return day(oldest) if oldest else None
+    return day_of(oldest)
 
 
 def _silent(body: Body) -> str | None:

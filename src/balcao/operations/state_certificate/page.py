@@ -12,7 +12,7 @@ from balcao.core.notices import Tone
 from balcao.core.writing import cnpj, credits, day
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES, by_act
-from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, joined
+from balcao.operations.sheets import RECEIPT, SheetColumns, SheetFact, day_fact, fact, joined
 from balcao.operations.views import (
     Body,
     Button,
@@ -120,13 +120,28 @@ def _said(body: Body) -> str | None:
 
 
 SHEET_COLUMNS = SheetColumns(
+    outcome=_verdict,
     facts=(
-        SheetFact("certidao", _verdict),
-        day_fact("valida_ate", "validade"),
-        fact("codigo_de_controle", "codigo"),
-        fact("numero", "numero"),
-        SheetFact("situacao", _said),
-        day_fact("consultada_em", "datahora"),
-        fact("comprovante", "print"),
+        SheetFact(
+            "certidao",
+            "Certidão",
+            "`CND`, `CPEND`, `CPD` ou por que não foi emitida.",
+            _verdict,
+            width=26,
+        ),
+        day_fact("valida_ate", "validade", "Válida até", "Último dia de validade."),
+        fact(
+            "codigo_de_controle",
+            "codigo",
+            "Código de controle",
+            "Código para conferir a certidão na página do estado.",
+            22,
+        ),
+        fact("numero", "numero", "Número", "Número da certidão.", 22),
+        SheetFact(
+            "situacao", "Situação na fonte", "Situação informada pelo estado.", _said, width=40
+        ),
+        day_fact("consultada_em", "datahora", "Consultada em", "Data da consulta ao estado."),
+        RECEIPT,
     ),
 )

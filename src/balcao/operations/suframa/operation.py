@@ -26,7 +26,7 @@ from balcao.operations.contract import (
 from balcao.operations.envelope import AlwaysFalse, AlwaysTrue, RequestId
 from balcao.operations.parameters import Days, Parameter, Parameters, cnpj_in_path
 from balcao.operations.suframa import page
-from balcao.operations.views import RecordedResult, ResultView
+from balcao.operations.views import Body, RecordedResult, ResultView
 
 
 @described("RespostaSuframa", "Inscrição na Suframa. Campos sem informação na fonte são omitidos.")
@@ -144,6 +144,12 @@ class SuframaLookup(Operation):
 
     def view(self, recorded: RecordedResult) -> ResultView:
         return page.view(recorded)
+
+    def brief(self, body: Body) -> str:
+        return page.brief(body)
+
+    def row_fact(self, body: Body) -> str:
+        return page.brief(body)
 
 
 OPERATION = SuframaLookup

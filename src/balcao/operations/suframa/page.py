@@ -108,6 +108,12 @@ def view(recorded: RecordedResult) -> ResultView:
     )
 
 
+def brief(body: Body) -> str:
+    """Return the registration's number."""
+    number = body.get("inscricao")
+    return f"Inscrição {number}" if number else ""
+
+
 def _zone_phones(body: Body) -> str | None:
     numbers = (phone(each["ddd"] + each["numero"]) for each in body.get("telefones") or ())
     return _joined(numbers)
@@ -140,17 +146,21 @@ def _incentives(body: Body) -> str | None:
 
 SHEET_COLUMNS = SheetColumns(
     facts=(
-        fact("inscricao", "inscricao"),
-        fact("nome", "nome"),
-        fact("situacao", "status.descricao"),
-        fact("aprovada", "aprovado"),
-        day_fact("aprovada_em", "data_aprovacao"),
-        day_fact("inscrita_desde", "desde"),
-        SheetFact("incentivos", _incentives),
-        SheetFact("cnae", _cnae),
-        fact("municipio", "endereco.cidade"),
-        fact("uf", "endereco.estado"),
+        fact("inscricao", "inscricao", "Inscrição Suframa", "Número da inscrição na Suframa."),
+        fact("nome", "nome", "Nome", "Nome da empresa, segundo a fonte.", 40),
+        fact("situacao", "status.descricao", "Situação", "Situação da inscrição."),
+        fact("aprovada", "aprovado", "Aprovada", "`Sim` ou `Não`.", 10),
+        day_fact("aprovada_em", "data_aprovacao", "Aprovada em", "Data da aprovação."),
+        day_fact("inscrita_desde", "desde", "Inscrita desde", "Data da inscrição."),
+        SheetFact(
+            "incentivos", "Incentivos", "Cada tributo com o seu benefício.", _incentives, width=40
+        ),
+        SheetFact("cnae", "CNAE", "Código da atividade principal.", _cnae, width=12),
+        fact("municipio", "endereco.cidade", "Município", "Município.", 22),
+        fact("uf", "endereco.estado", "UF", "UF da empresa.", 6),
     ),
+    name="nome",
+    outcome=lambda body: within(body, "status.descricao"),
     official={
         "razao_social": one("nome"),
         "situacao": one("status.descricao"),

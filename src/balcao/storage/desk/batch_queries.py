@@ -159,6 +159,13 @@ class BatchQueries:
                     return
                 after = some[-1].line
 
+    def with_contents(self, batch_id: str, lines: Sequence[int]) -> Sequence[StoredRow]:
+        """Return these rows with their cells and answers, encrypted. In a thread."""
+        marks = ", ".join("?" * len(lines))
+        sql = f"{_ROW}, cells{_ANSWER} FROM batch_row WHERE batch_id = ? AND line IN ({marks})"
+        with self._open_reader() as reading:
+            return _stored_rows(reading, sql, (batch_id, *lines))
+
     def receipts(self, batch: StoredBatch) -> Iterator[tuple[StoredRow, Receipt]]:
         """Yield the rows with a receipt that is still recorded, and the receipt. In a thread."""
         after = 0
@@ -317,6 +324,10 @@ def _rows(  # noqa: PLR0917
     only = "" if state is None else " AND state = ?"
     sql = f"{_ROW}{more} FROM batch_row WHERE batch_id = ?{only} AND line > ? ORDER BY line LIMIT ?"
     values = (batch_id, *([] if state is None else [state]), after, limit)
+    return _stored_rows(connection, sql, values)
+
+
+def _stored_rows(connection: SqlConnection, sql: str, values: Sequence[Any]) -> Sequence[StoredRow]:
     return [
         StoredRow(*row[:11], *(None if each is None else bytes(each) for each in row[11:]))
         for row in connection.execute(sql, values).fetchall()

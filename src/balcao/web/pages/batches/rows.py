@@ -5,10 +5,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from markupsafe import Markup
+
+from balcao.batches.desk import RowContent
 from balcao.batches.documents import REMEDIES
 from balcao.core.batches import ROW_STATES, RowState
 from balcao.core.certificates import CertificateSummary
-from balcao.core.document_reader import shown
+from balcao.core.document_reader import check_digits_of, shown
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
 from balcao.core.ledger import Trace
 from balcao.core.search_box import check_digit_message
 from balcao.core.writing import counted, document, whole
@@ -19,6 +23,9 @@ from balcao.web.pages import history
 from balcao.web.pages.batches import words
 
 SHOWN = 50
+# Rows in these states may have an answer, their own or that of the row they repeat.
+_WITH_ANSWER: frozenset[RowState] = frozenset({"concluida", "falha", "repetida"})
+_MARK = Markup('<mark class="wrong">{}</mark>')
 # Number of invalid rows that are read to count each kind and name its lines.
 _INVALID_READ_MAX = 1_000
 _LINES_NAMED = 5
@@ -43,11 +50,19 @@ class BatchLine:
 
     row: StoredRow
     document: str
+    name: str  # of the company or person; empty: unknown
     word: Word
+    fact: str  # of the answer, to show with the word
     origin: str | None
     certificate: CertificateSummary | None
-    typed: str = ""  # the text of an invalid row without a document
+    typed: Markup | str = ""  # the text of an invalid row without a document
     hint: str = ""  # advice for such a row
+
+    @property
+    def company(self) -> str | None:
+        """The address of the company's page; None: the row is about a person, or invalid."""
+        number = self.row.document or ""
+        return history.company_page(number) if len(number) == CNPJ_CHARACTERS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +81,9 @@ class RowReader:
     batch_id: str
     wanted: RowsWanted
     _traces: dict[str, Trace] = field(default_factory=dict)
-    _unread: dict[int, str] = field(default_factory=dict)
+    _contents: dict[int, RowContent] = field(default_factory=dict)
+    _settled: set[int] = field(default_factory=set)  # lines whose contents have the answer
+    _names: dict[str, str] = field(default_factory=dict)  # of companies, by CNPJ
 
     async def rows(self) -> RowsShown:
         """Return the rows in their present state. Raises `BatchErased`."""
@@ -85,12 +102,8 @@ class RowReader:
             read = await asyncio.to_thread(self._read, account_id, unknown)
             named = await history.with_company_names(self.context, read)
             self._traces |= {trace.request_id: trace for trace in named}
-        invalid = [row.line for row in page if row.state == "invalida" and not row.document]
-        missing = [line for line in invalid if line not in self._unread]
-        if missing:
-            self._unread |= await self.context.tools.batches.unreadable_cells(
-                account_id, self.batch_id, missing
-            )
+        await self._read_contents(account_id, page)
+        await self._read_names(page)
         lines = [self._line(row) for row in page]
         return RowsShown(lines, page[-1].line if len(found) > SHOWN else None)
 
@@ -99,21 +112,75 @@ class RowReader:
         found = [read(account_id, number) for number in numbers]
         return [trace for trace in found if trace is not None]
 
+    async def _read_contents(self, account_id: int, page: Sequence[StoredRow]) -> None:
+        """Read the cells of new rows, and the answers of rows that have ended meanwhile."""
+        ended = {row.line for row in page if row.state in _WITH_ANSWER}
+        wanted = [
+            row.line
+            for row in page
+            if row.line not in self._contents or row.line in ended - self._settled
+        ]
+        if wanted:
+            self._contents |= await self.context.tools.batches.contents(
+                account_id, self.batch_id, wanted
+            )
+            self._settled |= ended
+
+    async def _read_names(self, page: Sequence[StoredRow]) -> None:
+        """Find the companies' names that neither the list nor an answer has."""
+        nameless = {
+            Cnpj(row.document)
+            for row in page
+            if row.document
+            and len(row.document) == CNPJ_CHARACTERS
+            and row.document not in self._names
+            and not self._known_name(row)
+        }
+        if nameless:
+            answered = {row.document for row in page if row.state == "concluida"}
+            found = await history.names_of_companies(self.context, nameless, answered)
+            self._names |= {each.text: found.get(each.text, "") for each in nameless}
+
+    def _known_name(self, row: StoredRow) -> str:
+        """Return the name in the answer, its trace, or the list."""
+        content = self._contents.get(row.line)
+        trace = self._traces.get(row.request_id or "")
+        of_trace = None if trace is None else history.name_of(trace)
+        if content is None:
+            return of_trace or ""
+        return content.name or of_trace or shown(content.own_name)
+
     def _line(self, row: StoredRow) -> BatchLine:
         trace = self._traces.get(row.request_id or "")
+        content = self._contents.get(row.line)
         word = words.row_word(row.state, row.code, row.repeated_of)
         if trace is not None and row.state == "concluida":
             word = outcome_of(trace)
-        typed = self._unread.get(row.line, "") if row.state == "invalida" else ""
+        typed = content.typed if content and row.state == "invalida" and not row.document else ""
         return BatchLine(
             row,
             document(row.document),
+            self._known_name(row) or self._names.get(row.document or "", ""),
             word,
+            "" if content is None else content.fact,
             None if trace is None else origin_of(trace),
             None if trace is None else trace.certificate,
-            shown(typed),
+            _marked(typed),
             _hint(row.code, typed) if row.state == "invalida" else "",
         )
+
+
+def _marked(typed: str) -> Markup | str:
+    """Return a text for display, with the wrong check digits of a CNPJ marked."""
+    text, digits = shown(typed), check_digits_of(typed)
+    if digits is None or not text.endswith(digits[0]) or "*" in text:
+        return text
+    given, right = digits
+    marked = [
+        _MARK.format(one) if one != expected else one
+        for one, expected in zip(given, right, strict=True)
+    ]
+    return Markup("").join([text[: -len(given)], *marked])
 
 
 def _hint(code: str | None, typed: str) -> str:

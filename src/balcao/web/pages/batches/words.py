@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from balcao.batches import words as row_words
 from balcao.batches.pauses import pause_of
 from balcao.core.batches import BatchState, RowState
 from balcao.core.notices import Notice, Tone
@@ -23,15 +24,18 @@ STATES: Mapping[BatchState, Word] = {
     "recusado": Word("Lista recusada", "bad"),
 }
 
+_TONES: Mapping[RowState, Tone] = {
+    "pendente": "neutral",
+    "em_andamento": "info",
+    "concluida": "good",
+    "falha": "bad",
+    "recusada": "warn",
+    "invalida": "warn",
+    "repetida": "neutral",
+    "cancelada": "neutral",
+}
 ROW_STATES: Mapping[RowState, Word] = {
-    "pendente": Word("Na fila", "neutral"),
-    "em_andamento": Word("Na fonte", "info"),
-    "concluida": Word("Respondida", "good"),
-    "falha": Word("Falhou", "bad"),
-    "recusada": Word("Recusada", "warn"),
-    "invalida": Word("Inválida", "warn"),
-    "repetida": Word("Repetida", "neutral"),
-    "cancelada": Word("Não consultada", "neutral"),
+    state: Word(text, _TONES[state]) for state, text in row_words.STATES.items()
 }
 
 # The filter above the rows, the most used first.

@@ -4,12 +4,10 @@ Names come from answers, our own copy of the month or the cache, as in the histo
 asked.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from balcao.core.documents import Cnpj
-from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
 from balcao.core.search_box import name_matches
 from balcao.core.words import words_of
@@ -17,15 +15,12 @@ from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word, outcome_of, short
 from balcao.web.pages import history
-from balcao.web.pages.companies import facts
 
 RECENT_SHOWN = 6
 _READ_FOR_RECENT = 200
 # Searches by name cover the companies of this many requests; a company's page has no such limit.
 _READ_FOR_NAMES = 2_000
 _COMPANIES_MAX = 500
-# The month is read in this thread: yield to other tasks after this many.
-_READ_AT_ONCE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +70,13 @@ async def _companies(context: PageContext, looked_at: int, most: int) -> Sequenc
         latest.setdefault(trace.document, trace)
         if (known_name := history.name_of(trace)) is not None:
             names.setdefault(trace.document, known_name)
+    registry = context.tools.parts.environments[context.account.mode].registry
+    known = await registry.dated_companies([Cnpj(document) for document in latest])
     found: list[RecentCompany] = []
-    for number, (document, trace) in enumerate(latest.items(), 1):
-        try:
-            cnpj = Cnpj.parse(document)
-        except InvalidCnpj:  # recorded by an older version
-            continue
-        company = facts.company_in_month(context, cnpj, asked=True)
-        (named,) = await history.with_company_names(context, [trace])
-        name = names.get(document) or history.name_of(named)
-        if name is None and company is not None:
-            name = company.nome_empresarial
-        trade_name = company.nome_fantasia if company else None
-        found.append(RecentCompany(cnpj, name, trade_name, named))
-        if number % _READ_AT_ONCE == 0:
-            await asyncio.sleep(0)
+    for trace in await history.with_company_names(context, list(latest.values())):
+        cnpj = Cnpj(trace.document)
+        company, _ = known.get(cnpj, (None, 0))
+        name = names.get(cnpj.text) or history.name_of(trace)
+        trade_name = company.nome_fantasia if company and name else None
+        found.append(RecentCompany(cnpj, name, trade_name, trace))
     return found

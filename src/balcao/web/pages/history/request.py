@@ -10,7 +10,13 @@ from balcao.storage.contract import Consultation
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.explaining import RequestRecords, explain
 from balcao.web.pages.history.pages import is_id
-from balcao.web.pages.history.requests import OPERATORS, names_of
+from balcao.web.pages.history.requests import (
+    OPERATORS,
+    company_page,
+    name_of,
+    names_of,
+    with_company_names,
+)
 
 
 async def show(context: PageContext) -> Response:
@@ -21,15 +27,20 @@ async def show(context: PageContext) -> Response:
     asked_by = found.trace.user_id if found and found.trace else None
     if found is None or not context.person.sees(asked_by):
         return _unknown(context, number)
-    result = None
-    if found.trace is not None and await context.recorded(found.trace):
-        result = f"/app/consultas/resultado/{number}"
+    result = name = company = None
+    if (trace := found.trace) is not None:
+        if await context.recorded(trace):
+            result = f"/app/consultas/resultado/{number}"
+        name = name_of((await with_company_names(context, [trace]))[0])
+        company = company_page(trace.document) if trace.of_company else None
     return context.page(
         "requisicao.html",
         explanation=explain(found),
         trace=found.trace,
         account_name=None,
         result=result,
+        name=name,
+        company=company,
     )
 
 
@@ -54,6 +65,8 @@ async def show_any(context: PageContext) -> Response:
         trace=found.trace,
         account_name=context.desk.account(owner).name,
         result=None,
+        name=found.trace and name_of(found.trace),
+        company=None,
     )
 
 

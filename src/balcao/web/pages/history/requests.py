@@ -2,8 +2,7 @@
 
 import asyncio
 import datetime
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -11,12 +10,12 @@ import msgspec
 from balcao.accounts.statement import Period
 from balcao.core.access import Account, key_names
 from balcao.core.calendar import HOUR_MS, day_starts_ms
-from balcao.core.company import Company
+from balcao.core.company import Company, is_person
 from balcao.core.documents import Cnpj
-from balcao.core.errors import SourceError
 from balcao.core.extensions import Extended, Extension
 from balcao.core.ledger import Trace
 from balcao.core.result_summary import ResultSummary, summary_of
+from balcao.http.searches import sees_people
 from balcao.operations.certificates.lookup import by_act_of
 from balcao.operations.company.operation import CompanyLookup
 from balcao.storage.desk.desk import Desk
@@ -45,6 +44,11 @@ class RequestRow:
     name: str | None = None  # the company's
     result: str | None = None  # address of the result; None: no longer recorded
     by_act: Extended | None = None  # the certificate's extension by an act (contract 4.12)
+
+    @property
+    def company(self) -> str | None:
+        """The address of the company's page; None: it is about a person."""
+        return company_page(self.trace.document) if self.trace.of_company else None
 
     @property
     def validity(self) -> str | None:
@@ -93,6 +97,11 @@ class Names:
         )
 
 
+def company_page(cnpj: str) -> str:
+    """Return the address of a company's page."""
+    return f"/app/empresas/{cnpj}"
+
+
 def names_of(context: PageContext, account_id: int) -> Names:
     """Return the names of the keys and users of a page's account."""
     return names_in(context.desk, account_id)
@@ -136,34 +145,52 @@ def _later(trace: Trace, acts: Sequence[Extension]) -> Extended | None:
     return None if form is None else by_act_of(acts, form.subject, trace)
 
 
+async def names_of_companies(
+    context: PageContext, cnpjs: Collection[Cnpj], answered: Collection[str | None]
+) -> Mapping[str, str]:
+    """Return the names of companies from our own copy or the cache, by CNPJ. Nothing is asked.
+
+    Natural persons are named only if the account has an answer about them (`answered`), or with the
+    opt-in (contract 14.4).
+    """
+    registry = context.tools.parts.environments[context.account.mode].registry
+    known, sees_all = await registry.dated_companies(cnpjs), sees_people(context.person.caller())
+    return {
+        cnpj.text: company.nome_empresarial
+        for cnpj, (company, _) in known.items()
+        if company.nome_empresarial
+        and (sees_all or cnpj.text in answered or not is_person(company))
+    }
+
+
 async def with_company_names(context: PageContext, traces: Sequence[Trace]) -> Sequence[Trace]:
     """Add names of companies to traces recorded without one, from our own copy or the cache.
 
     A name that is available now was available then (ADR 0028). A copy of the very day of the answer
-    also gives its result.
+    also gives its result. Natural persons are named only for answered requests, or with the opt-in
+    (contract 14.4).
     """
+    nameless = {Cnpj(each.document) for each in traces if each.of_company and not name_of(each)}
+    if not nameless:
+        return traces
     registry = context.tools.parts.environments[context.account.mode].registry
-    known: dict[str, tuple[Company, int] | None] = {}
+    known = await registry.dated_companies(nameless)
+    sees_all = sees_people(context.person.caller())
     named: list[Trace] = []
     for trace in traces:
-        number, name_matches = trace.document, name_of(trace) is not None
-        if not name_matches and trace.code is None and trace.of_company:
-            if number not in known:
-                known[number] = None
-                with suppress(SourceError):  # a damaged file: show no names
-                    known[number] = await registry.dated_company(Cnpj(number))
-                await asyncio.sleep(0)  # reading blocks this thread: let other tasks run
-            if (found := known.get(number)) is not None:
-                named.append(
-                    msgspec.structs.replace(trace, result_summary=_result_summary(trace, *found))
-                )
-                continue
-        named.append(trace)
+        found = None if name_of(trace) else known.get(Cnpj(trace.document))
+        if found is None or not (trace.code is None or sees_all or not is_person(found[0])):
+            named.append(trace)
+            continue
+        summary = _result_summary(trace, *found)
+        named.append(msgspec.structs.replace(trace, result_summary=summary))
     return named
 
 
 def _result_summary(trace: Trace, company: Company, asked_ms: int) -> ResultSummary:
     result = None if trace.result_summary is None else trace.result_summary.result
+    if trace.code is not None:
+        return summary_of(company.nome_empresarial, result)
     if trace.operation == CompanyLookup.path and trace.asked_ms == asked_ms:
         result = company.situacao_cadastral
     return summary_of(company.nome_empresarial, result)
