@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import datetime
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
 from balcao.batches import result_columns
+from balcao.batches.column_texts import columns_text, own_columns
 from balcao.batches.columns import map_columns
 from balcao.batches.names import is_known_name
 from balcao.batches.result_columns import (
@@ -23,6 +25,7 @@ from balcao.batches.result_columns import (
     ResultRow,
     RowField,
     members,
+    row_columns,
     row_type,
 )
 from balcao.batches.result_sheets import SheetContext
@@ -40,6 +43,7 @@ from balcao.storage.batches import StoredRow
 from tests.batches.answers import REQUEST, answer, answers
 from tests.batches.files import COMPANY, FEDERAL, saved
 
+ROOT = Path(__file__).parents[2]
 A = "90010001000100"
 HEADER = ("Código", "CNPJ", "Razão Social", "CEP")
 DONE = StoredRow(2, "concluida", ref="A-1", document=A, request_id=REQUEST, credits=1)
@@ -305,3 +309,22 @@ def test_extensions_have_columns_if_there_are_any() -> None:
         found = dict(zip(of.names, of.cells(row), strict=True))
         assert [found.pop(name) for name in added] == expected
         assert found == dict(zip(plain.names, plain.cells(row), strict=True))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_every_column_is_documented(operation: Operation) -> None:
+    """In `docs/batches.md` by its name, in the guide by name, title and description."""
+    of = ResultColumns(operation, (), map_columns(operation, ["documento"]))
+    own = {each.name.removeprefix(PREFIX) for each in own_columns(operation)}
+    page = (ROOT / "docs" / "batches.md").read_text("utf-8").partition("## Columns of a result")[2]
+    line = next(line for line in page.splitlines() if line.startswith(f"| `{operation.path}`"))
+    listed = set(re.findall("`([a-z_]+)`", line.split("|")[2]))
+    acts = {"prorrogada_por_ato_ate", "ato"} if operation.issues else set()
+    assert own == listed | acts
+    assert all(f"`{name}`" in page for name in acts)
+    guide = columns_text()
+    for each in of.ours:
+        assert f"| `{each.name}` | {each.title} | {each.text} |" in guide
+        assert each.title
+        assert each.text
+    assert all(f"`{each.name.removeprefix(PREFIX)}`" in page for each in row_columns())

@@ -204,17 +204,22 @@ _COMPARISONS = (
 )
 
 
+def row_columns() -> Sequence[ResultColumn]:
+    """Return the columns of every result, from the `ROW_FIELDS`."""
+    return [
+        ResultColumn(f"{PREFIX}{each.column}", each.title, each.text, width=each.width)
+        for each in ROW_FIELDS
+        if each.column
+    ]
+
+
 def columns_of(operation: Operation, *, acts: bool = False) -> Sequence[ResultColumn]:
     """Return our columns for an operation, except those of the comparison.
 
     `acts`: the operator registered acts that extend such certificates.
     """
     return [
-        *(
-            ResultColumn(f"{PREFIX}{each.column}", each.title, each.text, "text", each.width)
-            for each in ROW_FIELDS
-            if each.column
-        ),
+        *row_columns(),
         *(
             ResultColumn(PREFIX + each.name, each.title, each.text, each.kind, each.width)
             for each in operation.sheet_columns.facts

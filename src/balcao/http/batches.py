@@ -188,7 +188,8 @@ def _file_route(name: str, media_type: str) -> Route:
         summary=f"O arquivo {name}",
         text=(
             "O resultado até o momento: as colunas do arquivo, na ordem original, seguidas das"
-            " nossas, que começam com `balcao_`."
+            " nossas, que em CSV começam com `balcao_`. Todas estão descritas em"
+            " [Colunas do resultado](/docs/guias/lotes#colunas-do-resultado)."
         ),
         gives=[File(media_type)],
         problems=(

@@ -7,12 +7,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from balcao.batches.column_texts import columns_text
 from balcao.web.pages.docs import markdown
 from balcao.web.pages.docs.navigation import Chapter, Leaf
 
 _ADDRESS = "/docs/guias"
 _ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
 _HERE = "ENDERECO"  # the placeholder of this service's address in the texts
+_COLUMNS = "COLUNAS"  # that of the columns of batches' results
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
     texts = {markdown.anchor(title): (title, text) for title, text in _sections(document)}
     for file in sorted(resources.files(__package__).joinpath("texts").iterdir(), key=str):
         name = file.name.removesuffix(".md")
-        title, _, text = file.read_text("utf-8").replace(_HERE, address).partition("\n")
+        text = file.read_text("utf-8").replace(_HERE, address)
+        title, _, text = text.replace(_COLUMNS, columns_text()).partition("\n")
         before = texts.get(name, ("", ""))[1]
         texts[name] = title.removeprefix("# "), before + text
     return {name: _guide(name, *each) for name, each in texts.items()}
