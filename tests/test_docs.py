@@ -58,10 +58,16 @@ def named(page: Path) -> str:
 page = pytest.mark.parametrize("page", PAGES, ids=named)
 
 
+FILES_BY_NAME: dict[str, list[Path]] = {}
+for _file in FILES:
+    FILES_BY_NAME.setdefault(_file.name, []).append(_file)
+
+
 def files_called(name: str) -> list[Path]:
     """`sources/upstream.py` is any file whose path ends so."""
     wanted = Path(name).parts
-    return [path for path in FILES if path.parts[-len(wanted) :] == wanted]
+    same_name = FILES_BY_NAME.get(wanted[-1], [])
+    return [path for path in same_name if path.parts[-len(wanted) :] == wanted]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=named)
@@ -100,8 +106,7 @@ def test_members_in_back_quotes_are_their_classes(page: Path) -> None:
     for quoted in quoted_in(page):
         if (found := re.fullmatch(r"([A-Z]\w+)\.(?!zip)(\w+)(?:\(.*\))?", quoted)) is None:
             continue
-        homes = [text for text in code() if re.search(rf"^class {found[1]}\b", text, re.M)]
-        if homes:
+        if homes := classes().get(found[1]):
             assert any(re.search(rf"\b{found[2]}\b", text) for text in homes), quoted
 
 
@@ -131,6 +136,16 @@ def code() -> tuple[str, ...]:
         for path in FILES
         if path.suffix not in others and path != Path(__file__)
     )
+
+
+@cache
+def classes() -> dict[str, list[str]]:
+    """The texts with a class of each name."""
+    found: dict[str, list[str]] = {}
+    for text in code():
+        for name in re.findall(r"^class (\w+)", text, re.M):
+            found.setdefault(name, []).append(text)
+    return found
 
 
 @cache

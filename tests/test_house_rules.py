@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -138,19 +139,29 @@ TOLD_THE_TIME = {"accounts", "core", "http", "lookup", "receipts", "sources", "s
 ASKS_THE_TIME = re.compile(r"time\.time(_ns)?|(.*\.)?(datetime\.(utc)?now|date\.today)")
 
 
+@cache
+def _parsed(file: Path) -> ast.Module:
+    """The syntax tree of a file; most rules look at all of them."""
+    return ast.parse(file.read_text("utf-8"))
+
+
+@cache
 def _calls(file: Path) -> set[str]:
     """What a file calls, as it is written there: `Front`, `httpx2.Client`, `datetime.now`."""
-    tree = ast.walk(ast.parse(file.read_text("utf-8")))
+    tree = ast.walk(_parsed(file))
     return {ast.unparse(node.func) for node in tree if isinstance(node, ast.Call)}
 
 
-def _imports(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+@cache
+def _imports(file: Path) -> tuple[str, ...]:
+    found: list[str] = []
+    for node in ast.walk(_parsed(file)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write imports out in full"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(found)
 
 
 def _room(file: Path) -> str:
@@ -213,12 +224,13 @@ def _imports_at_run_time(tree: ast.AST) -> Iterator[str]:
         yield from _imports_at_run_time(node)
 
 
+@cache
 def _graph(room: str) -> dict[str, set[str]]:
     """Which modules of the room each module of it imports."""
     modules = _modules(room)
     found: dict[str, set[str]] = {}
     for module, file in modules.items():
-        names = set(_imports_at_run_time(ast.parse(file.read_text("utf-8"))))
+        names = set(_imports_at_run_time(_parsed(file)))
         named = {name if name in modules else name.rpartition(".")[0] for name in names}
         found[module] = named & set(modules) - {module}
     return found
@@ -349,7 +361,7 @@ def test_a_class_name_means_one_thing_in_its_room() -> None:
     found: dict[tuple[str, str], Path] = {}
     for file in sorted(SOURCE.rglob("*.py")):
         room = file.relative_to(SOURCE).parts[0]
-        for node in ast.parse(file.read_text("utf-8")).body:
+        for node in _parsed(file).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 other = found.setdefault((room, node.name), file)
                 assert other == file, f"{node.name} is in {other} and in {file}: rename one"
