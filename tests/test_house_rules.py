@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "batches": {"core", "lifeline", "lookup", "operations", "storage"},
     "backup": {"core", "home", "opendata", "settings", "storage"},
     "examination": {
+        "accounts",
         "core",
         "home",
         "opendata",

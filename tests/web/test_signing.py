@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from balcao.accounts.links import LINK_HOURS, make_sign_in, new_token, token_digest
+from balcao.accounts.recovery import CODES
 from balcao.accounts.seal import Seal
 from balcao.core.people import Signature, User
 from balcao.core.writing import counted
@@ -72,6 +73,13 @@ def _from_terminal(house: Service, user: User) -> str:
     people, signed = house.desk.people, Signature("cli")
     token = house.run(make_sign_in(seal, people, user.user_id, signed, system_now_ms()))
     return f"/app/convite/{token}"
+
+
+def _recovery_codes(page: PageResponse) -> list[str]:
+    (text,) = page.tree.xpath("//pre/code/text()")
+    codes = text.split()
+    assert len(codes) == len(set(codes)) == CODES
+    return list(codes)
 
 
 def _enter(
@@ -424,7 +432,9 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     again = browser.post("/app/eu/segundo-fator/ligar", {"segredo": sealed, "codigo": wrong})
     assert "Código incorreto" in again.words
     right = {"segredo": sealed, "codigo": second_factor.code_of(secret, step)}
-    assert browser.post("/app/eu/segundo-fator/ligar", right).status == 303
+    on = browser.post("/app/eu/segundo-fator/ligar", right)
+    assert on.status == 201
+    codes = _recovery_codes(on)
     assert "Ativado" in browser.get("/app/eu").words
     assert elsewhere.get("/app/eu").status == 303  # an earlier session without a code
     assert browser.post("/app/eu/segundo-fator", {"atual": PASSWORD}).status == 422
@@ -457,6 +467,23 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     spent = {"passo": halfway.field("passo"), "codigo": fresh["codigo"]}
     assert elsewhere.post("/app/entrar/codigo", spent).status == 403
     assert guard.SESSION not in elsewhere.cookies
+
+    # Without the phone: each recovery code is valid once, however it is typed.
+    halfway = _enter(Browser(house)).field("passo")
+    typed = {"passo": halfway, "codigo": codes[0].replace("-", " ").upper()}
+    assert Browser(house).post("/app/entrar/codigo", typed).status == 303
+    assert Browser(house).post("/app/entrar/codigo", typed).status == 403
+    assert "Restam 9 códigos" in other.get("/app/eu").words
+    renewal = {"atual": PASSWORD, "codigo": codes[1]}
+    assert other.post("/app/eu/codigos", {**renewal, "atual": "errada"}).status == 422
+    renewed = other.post("/app/eu/codigos", renewal)
+    assert renewed.status == 201
+    assert not set(_recovery_codes(renewed)) & set(codes)
+    stale = {"passo": halfway, "codigo": codes[2]}
+    assert Browser(house).post("/app/entrar/codigo", stale).status == 403
+    entries = house.desk.people.audit(100, action="user.recovery")
+    details = [entry.detail for entry in reversed(entries)]
+    assert details == ["código usado; 9 restam", "código usado; 8 restam", "10 códigos gerados"]
 
     # Off again, with the password.
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422

@@ -9,6 +9,7 @@ import asyncio
 import base64
 import hashlib
 import secrets
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -16,10 +17,16 @@ from balcao.accounts.seal import Seal
 from balcao.core.calendar import HOUR_MS
 from balcao.core.people import LinkPurpose, Signature
 from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.mail import NewMail
 from balcao.storage.desk.people import People
 
 LINK_HOURS = 72
 FIRST_OPERATOR_HOURS = 24  # it grants everything to its bearer
+_HOURS: Mapping[LinkPurpose, int] = {
+    "set_password": LINK_HOURS,
+    "reset_password": 1,  # anybody can request it
+    "first_operator": FIRST_OPERATOR_HOURS,
+}
 TOKEN_BYTES = 32
 SIGN_IN_MINUTES = 5  # it needs no password
 _MINUTE_MS = 60_000
@@ -46,21 +53,28 @@ def token_digest(token: str) -> bytes:
 
 
 async def make_link(
-    people: People, purpose: LinkPurpose, user_id: int | None, signed: Signature, now_ms: int
+    people: People,
+    purpose: LinkPurpose,
+    user_id: int | None,
+    signed: Signature,
+    now_ms: int,
+    *,
+    compose: Callable[[str], NewMail] | None = None,
 ) -> str:
     """Make a one-time link valid for some hours. Returns its token, which is not stored.
 
-    Raises `FormDone`, `LookupError` for an unknown user, `StorageFailed`.
+    `compose` returns a message with this token, queued in the same commit. Raises `FormDone`,
+    `LookupError` for an unknown user, `StorageFailed`.
     """
     token = new_token()
-    hours = FIRST_OPERATOR_HOURS if purpose == "first_operator" else LINK_HOURS
     await people.make_link(
         token_digest(token),
         purpose,
         user_id,
         signed=signed,
         now_ms=now_ms,
-        expires_ms=now_ms + hours * HOUR_MS,
+        expires_ms=now_ms + _HOURS[purpose] * HOUR_MS,
+        message=None if compose is None else compose(token),
     )
     return token
 

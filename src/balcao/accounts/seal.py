@@ -32,6 +32,13 @@ class Seal:
         except InvalidToken:
             return None
 
+    def digest(self, purpose: bytes, value: bytes) -> bytes:
+        """Return a keyed digest of a value, for comparison only."""
+        key = hashlib.blake2b(
+            purpose, key=self._pepper, digest_size=_KEY_BYTES, person=b"balcao-digest"
+        ).digest()
+        return hashlib.blake2b(value, key=key, digest_size=_KEY_BYTES).digest()
+
     def token_for(self, cookie: str) -> str:
         """Return a form token bound to a browser's cookie (see `guard.is_our_own_form`).
 

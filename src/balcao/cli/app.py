@@ -63,6 +63,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     ),
     "ledger": ("ledger", "Verifica o livro-razão."),
     "job": ("job", "Mostra as tarefas pendentes e recomeça as que falharam."),
+    "mail": ("mail", "Testa o envio de e-mails e mostra a fila."),
     "certificate-extension": (
         "certificate_extension",
         "Atos que prorrogaram certidões, mostrados no resultado ao lado da validade.",

@@ -229,6 +229,32 @@ def reset_totp(user: UserName, as_json: AsJson = False) -> None:
     show(as_json, _record(after), text)
 
 
+@app.command("recovery-codes")
+def recovery_codes(user: UserName, as_json: AsJson = False) -> None:
+    """Gera dez códigos de recuperação para quem usa segundo fator. Os anteriores deixam de valer.
+
+    Cada código substitui o aplicativo autenticador uma vez. Antes, confirme que o pedido é da
+    própria pessoa.
+
+    Exemplo:
+
+      $ balcao user recovery-codes ana@acme.com.br
+    """
+    from balcao.accounts.recovery import code_digest, new_codes
+    from balcao.accounts.seal import Seal
+
+    with open_installation() as local:
+        found = _find(local, user)
+        if not found.has_totp:
+            raise CommandFailed(f"O usuário {found.user_id} não tem segundo fator.")
+        seal, codes = Seal(local.home.pepper()), new_codes()
+        digests = [code_digest(seal, found.user_id, code) for code in codes]
+        stored = local.desk.recovery_codes
+        wait_for(stored.renew(found.user_id, digests, AT_THE_TERMINAL, local.now_ms()))
+    note = Note("Entregue os códigos só à própria pessoa. Eles não serão mostrados de novo.")
+    show(as_json, {"user_id": found.user_id, "codes": list(codes)}, note, "\n".join(codes))
+
+
 def _suspend(name: str, suspended: bool, as_json: bool) -> None:
     with open_installation() as local:
         found = _find(local, name)

@@ -35,6 +35,7 @@ Action: TypeAlias = Literal[
     "account.change",
     "account.suspend",
     "account.resume",
+    "account.notice",  # the threshold of the low-balance notice was changed
     "credit.add",
     "key.create",
     "key.change",
@@ -54,6 +55,7 @@ Action: TypeAlias = Literal[
     "user.link",  # a one-time link for setting a password was created
     "user.password",  # the person set a password
     "user.totp",  # the person turned the second factor on or off
+    "user.recovery",  # recovery codes were made, or one was used
     "user.sign_in",  # of operators only
     "seat.give",  # an operator became a member of an account
     "seat.change",
@@ -63,11 +65,13 @@ Action: TypeAlias = Literal[
     "source.check",  # providers were called as a test, which may cost money
     "checklist.close",  # the operators' first steps are no longer shown
     "opendata.rollback",
+    "opendata.fetch",  # a download of the newest month was requested
+    "backup.create",  # a backup was requested
     "subject.erase",  # the data of a natural person was erased
 ]
 
 # The purpose of a one-time link.
-LinkPurpose: TypeAlias = Literal["set_password", "first_operator"]
+LinkPurpose: TypeAlias = Literal["set_password", "reset_password", "first_operator"]
 
 
 class Signature(msgspec.Struct, frozen=True, gc=False):

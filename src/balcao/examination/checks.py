@@ -25,6 +25,7 @@ from balcao.examination.backup import backups
 from balcao.examination.database import database
 from balcao.examination.failures import BadSettings, explain
 from balcao.examination.files import caches, exposed
+from balcao.examination.mail import MAIL, mail
 from balcao.examination.months import months
 from balcao.examination.places import RECEIPTS, disks, receipts
 from balcao.examination.service import running_address, service
@@ -101,6 +102,7 @@ def check_installation(
         ("serviço", "serviço", service),
         ("serviço", TLS, tls),
         ("serviço", WORKERS, workers),
+        ("serviço", MAIL, mail),
     )
     for group, name, check in checks:
         yield from _safely(group, name, check, settings, home)

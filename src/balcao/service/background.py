@@ -18,6 +18,7 @@ from balcao.service.event_counter import EventCounter
 from balcao.service.fetching import MonthFetching
 from balcao.service.jobs.durable import JobKind, JobWorker
 from balcao.service.lifecycle import Lifecycle
+from balcao.service.mail_delivery import MailDelivery
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.service.retention import Retention
@@ -38,6 +39,7 @@ def build(
     batches: BatchParts,
     availability: AvailabilityCounts,
     write_export: Callable[[str], Awaitable[None]],
+    mail: MailDelivery,
 ) -> Lifecycle:
     """Return the lifecycle of the process, and connect the metrics with its background work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
@@ -45,6 +47,7 @@ def build(
         receipt_deletion_jobs(desk, stores.blobs),
         *batches.kinds(),
         JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
+        mail.jobs(),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
     lifecycle = Lifecycle(
@@ -76,6 +79,7 @@ def build(
             EventCounter(desk.budgets, metrics.event).periodic(),
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
+            *mail.periodic_tasks(),
         ],
         at_end=availability.write_last,
     )

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import httpx2
 
+from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import Seal
 from balcao.core.questions import Mode
 from balcao.examination.checks import examine
@@ -31,6 +32,7 @@ from balcao.service.batching import BatchParts, build_batches
 from balcao.service.clock import Clock
 from balcao.service.fetching import MonthMeasured
 from balcao.service.lifecycle import Lifecycle
+from balcao.service.mail_delivery import MailDelivery
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.retention import Retention
@@ -192,7 +194,12 @@ class _Assembly:
             batches=self.batches,
             availability=self.availability,
             write_export=FileWriting(self.desk, self.home.exports).write,
+            mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
         )
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        return Outbox(Seal(self.pepper), self.settings.address)
 
     @cached_property
     def authenticator(self) -> Authenticator:
@@ -230,6 +237,7 @@ class _Assembly:
             health=self.observers.health,
             circuits=self.factory.circuits,
             seal=Seal(self.pepper),
+            outbox=self.outbox if self.settings.mail_server is not None else None,
             new_id=self.new_id,
             batches=self.batches.desk,
             results=self.batches.results,

@@ -200,6 +200,7 @@ class Retention:
             ),
             "events": await self.desk.budgets.purge_events(now - EVENT_DAYS * DAY_MS),
             "exports": await self.desk.exports.purge(now - EXPORT_DAYS * DAY_MS),
+            "mail": await self.desk.mail.purge(now),
             "availability": await self.desk.availability.purge(
                 now, now - AVAILABILITY_DAYS * DAY_MS
             ),

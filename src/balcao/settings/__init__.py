@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import unquote, urlsplit
 
 from pydantic import (
@@ -32,7 +32,6 @@ from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
     PydanticBaseSettingsSource,
-    SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
@@ -44,7 +43,8 @@ from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File
 from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, FilesOfPlan
-from balcao.settings.values import BearerToken, Network, Origin, Page, Place, Ufs
+from balcao.settings.mail import MailSettings
+from balcao.settings.values import BearerToken, Network, Page, Place, Ufs
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised only
 
@@ -76,6 +76,7 @@ _FILES = (
     ("tls_certificate",),
     ("tls_key",),
     ("backup_folder",),
+    ("smtp_password_file",),
     *(
         (provider.name, name)
         for provider in PROVIDERS
@@ -155,134 +156,6 @@ class _Toml(TomlFile):
         return values
 
 
-class _ServerSettings(BaseSettings):
-    """The first part of the settings; `docs/settings.md` has the same order."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="BALCAO_",
-        env_nested_delimiter="__",
-        nested_model_default_partial_update=True,
-        extra="forbid",
-        frozen=True,
-        allow_inf_nan=False,
-    )
-
-    home: Path = Field(
-        Path(".balcao"), description="Pasta de dados: bancos de dados e meses importados."
-    )
-    database: SecretStr = Field(
-        SecretStr(""),
-        description="Endereço de um PostgreSQL (`postgresql://usuário:senha@host/banco`), que"
-        " pode ser compartilhado por vários nós. Com uma réplica, informe os dois hosts"
-        " (`host1,host2`). Vazio: SQLite, na pasta de dados. Todos os nós precisam do mesmo"
-        " arquivo `secret.key`.",
-    )
-    host: str = Field("127.0.0.1", min_length=1, description="Endereço de rede do serviço.")
-    port: int = Field(8000, ge=1, le=65535, description="Porta onde ouvir.")
-    public_url: Origin = Field(
-        "", description="Endereço público, usado em links e exemplos. Vazio: o de `host` e `port`."
-    )
-    log_format: Literal["auto", "json", "console"] = Field(
-        "auto",
-        description="Formato do log: JSON, com um evento por linha, ou texto para leitura"
-        " (`console`). `auto`: `console` em um terminal e JSON nos demais casos.",
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="Gravidade mínima dos eventos do log."
-    )
-    otel: bool = Field(
-        False,
-        description="Envia o trace de cada requisição (OpenTelemetry, OTLP sobre HTTP). O destino"
-        " e a amostragem são definidos pelas variáveis padrão `OTEL_…`, lidas só do ambiente."
-        " Precisa do extra `otel`.",
-    )
-    tls_certificate: File = Field(
-        None, description="Arquivo PEM do certificado. Com `tls_key`, ativa o HTTPS."
-    )
-    tls_key: File = Field(
-        None, description="Arquivo PEM da chave do certificado (PKCS#8, sem senha)."
-    )
-    fast_path: bool = Field(
-        True,
-        description="Responde consultas com resultado já disponível por um caminho mais curto,"
-        " com as mesmas respostas. Desativado com `otel`.",
-    )
-    workers: int = Field(
-        1,
-        ge=1,
-        le=64,
-        description="Processos que atendem na mesma porta, no máximo um por núcleo. Mais de um"
-        " processo exige PostgreSQL (`database`).",
-    )
-    connections_per_address_max: int = Field(
-        1024,
-        ge=1,
-        description="Máximo de conexões simultâneas de um endereço de rede (em IPv6, de um /64)."
-        " As demais são recusadas. As dos `trusted_proxies` não contam.",
-    )
-    keep_alive_seconds: float = Field(
-        75.0,
-        ge=1,
-        description="Segundos que uma conexão fica aberta na fila da próxima requisição. O proxy"
-        " deve fechar antes (no nginx, 60 s).",
-    )
-    unread_bytes_max: int = Field(
-        64_000_000,
-        ge=1_000_000,
-        description="Máximo, em bytes, de respostas ainda não lidas pelos clientes. Acima dele, é"
-        " fechada a conexão que retém mais bytes há mais tempo.",
-    )
-    large_answers_max: int = Field(
-        64,
-        ge=1,
-        description="Respostas com mais de 256 KB, como comprovantes, enviadas ao mesmo tempo. As"
-        " demais aguardam.",
-    )
-    requests_max: int = Field(
-        1024,
-        ge=128,
-        description="Consultas que aguardam uma fonte ao mesmo tempo. As demais recebem 503. Uma"
-        " conta ocupa no máximo um quarto. Resultados já disponíveis são sempre respondidos.",
-    )
-    header_bytes_max: int = Field(
-        16_384,
-        ge=1024,
-        description="Tamanho máximo, em bytes, da linha e dos cabeçalhos da requisição.",
-    )
-    source_deadline_seconds: float = Field(
-        25.0,
-        gt=0,
-        description="Prazo de todas as fontes juntas, em segundos. Depois disso, a consulta falha.",
-    )
-    source_timeout_seconds: float = Field(
-        10.0,
-        gt=0,
-        description="Prazo de uma fonte, em segundos, quando ainda há outra a consultar.",
-    )
-    batch_certificate_seconds: float = Field(
-        90.0,
-        ge=60,
-        le=120,
-        description="Prazo de todas as fontes juntas, em segundos, para uma certidão de um lote."
-        " Nunca menor que `source_deadline_seconds`, porque a emissão pode demorar.",
-    )
-    source_answer_bytes_max: int = Field(
-        10_000_000,
-        ge=1024,
-        description="Tamanho máximo, em bytes, da resposta de uma fonte. Acima dele, conta como"
-        " falha. Nunca são lidos mais de 4 MB de dados de empresa nem 1 MB de inscrições ou"
-        " Suframa.",
-    )
-    breaker_failures: int = Field(
-        5,
-        ge=1,
-        description="Falhas seguidas para que uma fonte entre em pausa.",
-    )
-    breaker_seconds: float = Field(
-        15.0, gt=0, description="Duração da pausa de uma fonte, em segundos."
-    )
-
-
 def _of_operations() -> dict[str, Any]:
     """Return the fields of operations: sources and, where they can be chosen, UFs."""
     fields: dict[str, Any] = {}
@@ -314,11 +187,11 @@ def _of_providers() -> dict[str, Any]:
 
 if TYPE_CHECKING:
 
-    class _SourceSettings(_ServerSettings): ...
+    class _SourceSettings(MailSettings): ...
 
 else:
     _SourceSettings = create_model(
-        "_SourceSettings", __base__=_ServerSettings, **_of_operations(), **_of_providers()
+        "_SourceSettings", __base__=MailSettings, **_of_operations(), **_of_providers()
     )
 
 

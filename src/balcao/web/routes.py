@@ -33,9 +33,9 @@ from balcao.web.pages.operator import (
     sources,
     system,
 )
-from balcao.web.pages.signing import myself
+from balcao.web.pages.signing import forgotten, myself
 from balcao.web.pages.signing import pages as signing
-from balcao.web.pages.statement import files, month, pages
+from balcao.web.pages.statement import files, month, notice, pages
 from balcao.web.pages.status import feeds as status_feeds
 from balcao.web.pages.status import pages as status
 
@@ -58,6 +58,8 @@ PAGES: Sequence[Page] = (
     Page("/app/entrar", "app:entrar", "anyone", signing.show),
     Page("/app/entrar", "app:entrar", "anyone", signing.enter, "POST"),
     Page("/app/entrar/codigo", "app:codigo", "anyone", signing.confirm, "POST"),
+    Page("/app/esqueci", "app:esqueci", "anyone", forgotten.show),
+    Page("/app/esqueci", "app:esqueci", "anyone", forgotten.ask, "POST"),
     Page("/app/sair", "app:sair", "anyone", signing.leave, "POST"),
     Page("/app/convite/{token}", "app:convite", "anyone", signing.invitation),
     Page("/app/convite/{token}", "app:convite", "anyone", signing.accept, "POST"),
@@ -87,6 +89,7 @@ PAGES: Sequence[Page] = (
     Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
     Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
+    Page("/app/eu/codigos", "app:codigos", "signed_in", myself.renew_codes, "POST"),
     Page("/app/tema", "app:tema", "signed_in", myself.choose_theme, "POST"),
     Page("/app/procurar", "app:procurar", "signed_in", search_box.show),
     Page("/app/procurar", "app:procurar", "signed_in", search_box.go, "POST"),
@@ -147,6 +150,11 @@ PAGES: Sequence[Page] = (
         AccountPage("extrato-xlsx", files.as_workbook, ".xlsx"),
         AccountPage("demonstrativo", month.show, "/{month}"),
         AccountPage("demonstrativo-xlsx", month.as_workbook, "/{month}/planilha.xlsx"),
+    ),
+    *for_managers_and_operators(
+        "/aviso-de-saldo",
+        AccountPage("aviso-de-saldo", notice.show),
+        AccountPage("aviso-de-saldo", notice.change, method="POST"),
     ),
     *for_managers_and_operators(
         "/chaves",

@@ -28,11 +28,13 @@ from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.extensions import Extensions
 from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
+from balcao.storage.desk.mail import MailQueue
 from balcao.storage.desk.memberships import Memberships
 from balcao.storage.desk.people import People
 from balcao.storage.desk.queries import DeskQueries
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
+from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.engine import Engine, OnCharged
 from balcao.storage.group_commit import Callback
 
@@ -50,9 +52,10 @@ class Desk(DeskQueries):
     """The store of accounts and ledger, as used by one process.
 
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
-    `extensions` (acts that extend certificates), `jobs`, `batches`, `batch_files` (the space that
-    batches take), `budgets`, `totals` (charges by day), `exports` (files that take long to write),
-    `availability` (success of sources), `receipt_marks` (shared with the store of receipts),
+    `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
+    `batch_files` (the space that batches take), `budgets`, `totals` (charges by day), `exports`
+    (files that take long to write), `availability` (success of sources), `recovery_codes` (of the
+    second factor), `receipt_marks` (shared with the store of receipts),
     `data_subjects` (search and erasure of personal data).
     """
 
@@ -65,6 +68,8 @@ class Desk(DeskQueries):
         self.memberships = Memberships(engine)
         self.extensions = Extensions(engine)
         self.jobs = Jobs(engine)
+        self.mail = MailQueue(engine)
+        self.recovery_codes = RecoveryCodes(engine)
         self.batches = Batches(engine)
         self.batch_files = BatchFiles(engine)
         self.budgets = Budgets(engine)

@@ -3,7 +3,7 @@
 Everything is written in the writer's thread, each call in one commit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from balcao.core.access import Account
@@ -13,13 +13,20 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import account_admin, users
 from balcao.storage.desk.account_admin import signed_transaction
 from balcao.storage.desk.folding import before_charged_lookups_go
+from balcao.storage.desk.mail import NewMail, queue
 from balcao.storage.desk.people_queries import PeopleQueries, find_link, find_user
 from balcao.storage.desk.queries import find_account
+from balcao.storage.desk.recovery_codes import replace_codes
 from balcao.storage.engine import Engine
 from balcao.storage.people import NewUser, Terms
 
 PURGED_AT_ONCE = 1000
 
+_LINK_WORDS: Mapping[LinkPurpose, str] = {
+    "set_password": "link para definir a senha",
+    "reset_password": "link para redefinir a senha, pedido por e-mail",
+    "first_operator": "link para definir a senha",
+}
 
 _OTHERS_WHO_CAN_ENTER = (
     "SELECT 1 FROM person WHERE role = 'operator' AND password_hash IS NOT NULL"
@@ -170,9 +177,17 @@ class People(PeopleQueries):
         )
 
     async def set_totp(
-        self, user_id: int, sealed: bytes | None, signed: Signature, now_ms: int
+        self,
+        user_id: int,
+        sealed: bytes | None,
+        signed: Signature,
+        now_ms: int,
+        *,
+        recovery: Sequence[bytes] = (),
     ) -> None:
-        """Turn the second factor on, or off (None). Raises `LookupError`, `FormDone`."""
+        """Turn the second factor on, with digests of recovery codes, or off (None).
+
+        Raises `LookupError`, `FormDone`."""
 
         def work(connection: SqlConnection) -> None:
             with signed_transaction(connection, signed):
@@ -181,6 +196,7 @@ class People(PeopleQueries):
                 connection.execute(
                     "UPDATE person SET totp_secret = ? WHERE user_id = ?", (sealed, user_id)
                 )
+                replace_codes(connection, user_id, recovery)
                 detail = "segundo fator desligado" if sealed is None else "segundo fator ligado"
                 users.log(connection, signed, "user.totp", now_ms, user=user, detail=detail)
 
@@ -278,10 +294,11 @@ class People(PeopleQueries):
         signed: Signature,
         now_ms: int,
         expires_ms: int,
+        message: NewMail | None = None,
     ) -> None:
         """Store a link; earlier ones for the same purpose and user are void.
 
-        Raises `FormDone`, `LookupError` for an unknown user.
+        `message`: with the link, to be sent. Raises `FormDone`, `LookupError` for an unknown user.
         """
 
         def work(connection: SqlConnection) -> None:
@@ -303,8 +320,10 @@ class People(PeopleQueries):
                     "user.link",
                     now_ms,
                     user=user,
-                    detail="link para definir a senha",
+                    detail=_LINK_WORDS[purpose],
                 )
+                if message is not None:
+                    queue(connection, [message])
 
         await self._run_in_writer(work)
 

@@ -60,6 +60,8 @@ def save(home: Home, target: Path, pepper: bytes | None, stopped: Stopped) -> De
                     check_stopped(stopped)
                     copying.step(PAGES_PER_STEP)
                     time.sleep(PAUSE_SECONDS)
+            # A restored service must not send messages again.
+            copy.execute("PRAGMA secure_delete = ON; DELETE FROM mail")
     return books
 
 

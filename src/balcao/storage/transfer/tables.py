@@ -19,8 +19,9 @@ MODES: Sequence[Mode] = ("live", "test")
 # Tables that are not moved: the last probe of writing; the mark of `secret.key`, which each side
 # has already; and the least numbers to issue, which each side sets itself (`continue_after`).
 LEFT_BEHIND = ("heartbeat", "pepper", "number_floor")
-# A backup has the mark, to be compared with its `secret.key`. Rate limits are reset.
-_NOT_BACKED_UP = ("heartbeat", "number_floor", "rate_limit")
+# A backup has the mark, to be compared with its `secret.key`. Rate limits are reset; messages would
+# be sent again by a restored service.
+_NOT_BACKED_UP = ("heartbeat", "mail", "number_floor", "rate_limit")
 
 # Append-only tables have triggers that refuse these unconditionally (without `WHEN`).
 _VERBS = ("UPDATE", "DELETE")

@@ -19,8 +19,10 @@ BROWSER_LIMIT = Limit("browser", 8, 15 * _MINUTE_MS)  # one in which its owner h
 ADDRESS_LIMIT = Limit("address", 60, 15 * _MINUTE_MS)  # an office behind one address
 CODES_LIMIT = Limit("codes", 5, 5 * _MINUTE_MS)  # second factors of one user
 DAILY_CODES_LIMIT = Limit("codes a day", 30, 24 * 60 * _MINUTE_MS)
+CODES_LIMITS = (CODES_LIMIT, DAILY_CODES_LIMIT)
 PRICES_LIMIT = Limit("prices", 60, _MINUTE_MS)  # shown to one user while typing
 COMPANIES_LIMIT = Limit("companies", 120, _MINUTE_MS)  # company pages opened by one user
+RESET_LIMIT = Limit("resets", 3, 60 * _MINUTE_MS)  # messages to one e-mail address
 LINKS_LIMIT = Limit("links", 30, 15 * _MINUTE_MS)  # one-time links from one address
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import Seal
 from balcao.batches.desk import BatchDesk
 from balcao.batches.results import Results
@@ -42,6 +43,7 @@ class Tools:
     health: Health
     circuits: Callable[[], Mapping[tuple[str, str, str], str]]  # circuit states of live sources
     seal: Seal
+    outbox: Outbox | None  # None: no mail server is configured
     new_id: Callable[[], str]
     batches: BatchDesk
     results: Results

@@ -4,6 +4,7 @@ A model's fields have our names, their aliases are the form's; the text of a val
 `ValueError` is shown next to the field.
 """
 
+import re
 from collections.abc import Callable, Container, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,6 +14,7 @@ from balcao.core.names import name_problem
 from balcao.core.people import NAME_CHARACTERS_MAX, is_email
 from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
+_WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re.ASCII)
 _CPF_TYPED = f"Isto {CPF_IN_NAME}"
 
 Complaints: TypeAlias = dict[str, str]  # by the field's name in the form
@@ -73,3 +75,10 @@ def checked_name(text: str) -> str:
 
 NAME = BeforeValidator(checked_name)
 EMAIL = checked(is_email, "Informe um e-mail completo.")
+
+
+def whole_number(text: str) -> int | None:
+    """Return `1000`, `1.000` or `-5` as an int; None for anything else."""
+    if not _WHOLE.fullmatch(text):
+        return None
+    return int(text.replace(".", "").replace("−", "-"))

@@ -5,6 +5,7 @@ neither suspend nor demote themselves.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -171,9 +172,18 @@ def _is_self(context: PageContext, user: User) -> bool:
 async def with_link(
     context: PageContext, user: User, base: str, form_id: str | None, *, is_new: bool
 ) -> Response:
-    """Make a link and show it, once. Raises `FormDone`."""
-    tools, signed = context.tools, context.signature(form_id)
-    token = await make_link(tools.desk.people, "set_password", user.user_id, signed, tools.now_ms())
+    """Make a link, send it if there is a mail server, and show it, once. Raises `FormDone`."""
+    tools, signed, now = context.tools, context.signature(form_id), context.now_ms()
+    token = await make_link(
+        tools.desk.people,
+        "set_password",
+        user.user_id,
+        signed,
+        now,
+        compose=None
+        if tools.outbox is None
+        else partial(tools.outbox.invitation, user, now, LINK_HOURS, is_new=is_new),
+    )
     return context.page(
         "usuario_link.html",
         201,
@@ -182,6 +192,7 @@ async def with_link(
         link=one_time_link(tools.settings.address, token),
         hours=LINK_HOURS,
         is_new=is_new,
+        sent=tools.outbox is not None,
     )
 
 

@@ -19,6 +19,7 @@ ACTIONS: Mapping[Action, str] = {
     "account.change": "Plano e limites da conta alterados",
     "account.suspend": "Conta suspensa",
     "account.resume": "Conta reativada",
+    "account.notice": "Aviso de saldo alterado",
     "credit.add": "Créditos lançados",
     "key.create": "Chave criada",
     "key.change": "Regras de chave alteradas",
@@ -38,6 +39,7 @@ ACTIONS: Mapping[Action, str] = {
     "user.link": "Link feito",
     "user.password": "Senha definida",
     "user.totp": "Segundo fator ativado ou desativado",
+    "user.recovery": "Códigos de recuperação",
     "user.sign_in": "Entrada de operador",
     "seat.give": "Lugar dado a operador",
     "seat.change": "Acesso de operador alterado",
@@ -47,6 +49,8 @@ ACTIONS: Mapping[Action, str] = {
     "source.check": "Fonte verificada",
     "checklist.close": "Primeiros passos escondidos",
     "opendata.rollback": "Volta ao mês anterior dos dados abertos",
+    "opendata.fetch": "Busca de um mês novo pedida",
+    "backup.create": "Backup pedido",
     "subject.erase": "Dados de um titular apagados",
 }
 

@@ -14,8 +14,8 @@ from balcao.core.federation import UFS
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.typed import TypedForm, read
-from balcao.web.pages.operator.forms import once, whole_number
+from balcao.web.kit.typed import TypedForm, read, whole_number
+from balcao.web.pages.operator.forms import once
 
 _PATH = "/app/operador/prorrogacoes"
 _OF_THE_UNION = "federal"

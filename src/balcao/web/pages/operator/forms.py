@@ -1,6 +1,5 @@
 """The operators' forms: idempotency, and how accounts, terms and credits are read."""
 
-import re
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo
@@ -19,11 +18,10 @@ from balcao.core.terms import (
 )
 from balcao.storage.people import Terms
 from balcao.web.kit.context import PageContext
-from balcao.web.kit.typed import TypedForm, checked_name, one_of
+from balcao.web.kit.typed import TypedForm, checked_name, one_of, whole_number
 from balcao.web.kit.words.vocabulary import MODES, PLANS
 
 _FORM_ID_CHARACTERS = range(16, 65)
-_WHOLE = re.compile(r"[-−+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:\.[0-9]{3}){1,4})", re.ASCII)
 
 
 def once(context: PageContext) -> Signature:
@@ -37,13 +35,6 @@ def once(context: PageContext) -> Signature:
             " de novo."
         )
     return context.signature(form_id)
-
-
-def whole_number(text: str) -> int | None:
-    """Return `1000`, `1.000` or `-5` as an int; None for anything else."""
-    if not _WHOLE.fullmatch(text):
-        return None
-    return int(text.replace(".", "").replace("−", "-"))
 
 
 def _refuse(problem: str | None) -> None:

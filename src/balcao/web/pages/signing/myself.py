@@ -1,22 +1,28 @@
 """`/app/eu`: one's own password, second factor, open sessions and theme."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
+from balcao.accounts.recovery import code_digest, new_codes
 from balcao.core.people import User
 from balcao.web.kit import filters, guard, returning, theme, throttle
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.guard import MINUTE_MS
 from balcao.web.pages.signing import second_factor
-from balcao.web.pages.signing.pages import TOTP, names_of, new_password_problem, with_session
+from balcao.web.pages.signing.pages import (
+    TOTP,
+    is_second_factor,
+    names_of,
+    new_password_problem,
+    with_session,
+)
 
 _CONFIRM_SECONDS = 900
 _YEAR_SECONDS = 365 * 86_400
 
 _DONE: Mapping[str, str] = {
     "senha": "Senha trocada. As outras sessões foram encerradas.",
-    "totp": "Segundo fator ativado. As outras sessões foram encerradas.",
     "sem-totp": "Segundo fator desativado.",
     "sessao": "Sessão encerrada.",
     "sessao-antes": "Essa sessão já tinha terminado.",
@@ -26,10 +32,10 @@ _DONE: Mapping[str, str] = {
 
 async def show(context: PageContext) -> Response:
     """Show the settings of the signed-in person."""
-    return _shown(context, message=_DONE.get(context.query("feito")))
+    return await _shown(context, message=_DONE.get(context.query("feito")))
 
 
-def _shown(context: PageContext, status: int = 200, **values: object) -> Response:
+async def _shown(context: PageContext, status: int = 200, **values: object) -> Response:
     """Return the page; `values` is the outcome of a form."""
     here, settings = context.person.session.session_id, context.settings
     open_ = context.desk.people.sessions(
@@ -39,7 +45,8 @@ def _shown(context: PageContext, status: int = 200, **values: object) -> Respons
         settings.session_hours * 60 * MINUTE_MS,
     )
     others = [one for one in open_ if one.session_id != here]
-    return context.page("eu.html", status, others=others, **values)
+    codes = await context.desk.recovery_codes.left(context.person.user.user_id)
+    return context.page("eu.html", status, others=others, codes_left=codes, **values)
 
 
 async def change_password(context: PageContext) -> Response:
@@ -48,7 +55,7 @@ async def change_password(context: PageContext) -> Response:
     if (complaint := await _password_complaint(context)) or (
         complaint := await new_password_problem(context, user.email, names_of(context, user))
     ):
-        return _shown(context, 422, alert=complaint)
+        return await _shown(context, 422, alert=complaint)
     hashed = await tools.passwords.hash(context.form.get("senha", ""))
     await tools.desk.people.set_password(user.user_id, hashed, context.signature(), tools.now_ms())
     return await with_session(context, user, context.redirect("/app/eu", feito="senha"))
@@ -73,9 +80,9 @@ async def close_one(context: PageContext) -> Response:
 async def begin_totp(context: PageContext) -> Response:
     """Show a new secret as a QR code, given the password; it takes effect with its first code."""
     if context.person.user.has_totp:
-        return _shown(context, 422, alert="Desative antes o segundo fator atual.")
+        return await _shown(context, 422, alert="Desative antes o segundo fator atual.")
     if (complaint := await _password_complaint(context)) is not None:
-        return _shown(context, 422, alert=complaint)
+        return await _shown(context, 422, alert=complaint)
     return _enrolment(context, second_factor.new_secret())
 
 
@@ -85,22 +92,54 @@ async def turn_on(context: PageContext) -> Response:
     sealed = context.typed("segredo").encode()
     secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)
     if secret is None or user.has_totp:
-        return _shown(context, 422, alert="O tempo para ativar terminou. Comece de novo.")
+        return await _shown(context, 422, alert="O tempo para ativar terminou. Comece de novo.")
     step = second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
     if step is None:
         return _enrolment(context, secret, "Código incorreto. Tente com o próximo.")
-    kept = tools.seal.close(TOTP, secret)
-    await tools.desk.people.set_totp(user.user_id, kept, context.signature(), tools.now_ms())
+    kept, codes = tools.seal.close(TOTP, secret), new_codes()
+    await tools.desk.people.set_totp(
+        user.user_id,
+        kept,
+        context.signature(),
+        tools.now_ms(),
+        recovery=[code_digest(tools.seal, user.user_id, code) for code in codes],
+    )
     await tools.desk.people.use_totp_step(user.user_id, step)
     await tools.desk.people.close_other_sessions(user.user_id, context.person.token_digest)
-    return context.redirect("/app/eu", feito="totp")
+    return _codes(context, codes, turned_on=True)
+
+
+async def renew_codes(context: PageContext) -> Response:
+    """Replace the recovery codes, given the password and the second factor, and show them once."""
+    tools, user = context.tools, context.person.user
+    if (complaint := await _password_complaint(context)) is not None:
+        return await _shown(context, 422, alert=complaint)
+    known = tools.desk.people.credentials(user.email)
+    if known is None or known.totp_secret is None:
+        return await _shown(context, 422, alert="Ative antes o segundo fator.")
+    tries = [(limit, str(user.user_id)) for limit in throttle.CODES_LIMITS]
+    if wait := tools.throttle.wait_seconds(tries, tools.now_ms()):
+        return await _shown(context, 422, alert=throttle.wait_message(wait))
+    if not await is_second_factor(context, known, context.typed("codigo")):
+        return await _shown(context, 422, alert="Código do segundo fator incorreto ou já usado.")
+    tools.throttle.refund(*tries)
+    codes = new_codes()
+    digests = [code_digest(tools.seal, user.user_id, code) for code in codes]
+    await tools.desk.recovery_codes.renew(
+        user.user_id, digests, context.signature(), tools.now_ms()
+    )
+    return _codes(context, codes, turned_on=False)
+
+
+def _codes(context: PageContext, codes: Sequence[str], *, turned_on: bool) -> Response:
+    return context.page("codigos_de_recuperacao.html", 201, codes=codes, turned_on=turned_on)
 
 
 async def turn_off(context: PageContext) -> Response:
     """Turn the second factor off, given the password."""
     tools, user = context.tools, context.person.user
     if (complaint := await _password_complaint(context)) is not None:
-        return _shown(context, 422, alert=complaint)
+        return await _shown(context, 422, alert=complaint)
     await tools.desk.people.set_totp(user.user_id, None, context.signature(), tools.now_ms())
     return context.redirect("/app/eu", feito="sem-totp")
 

@@ -8,6 +8,7 @@ without the second factor.
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from starlette.responses import Response
@@ -19,6 +20,7 @@ from balcao.accounts.links import (
     open_ticket,
     token_digest,
 )
+from balcao.accounts.recovery import code_digest
 from balcao.core.addresses import rate_limit_address
 from balcao.core.errors import EmailTaken, FormDone, RateLimited, StorageFailed
 from balcao.core.names import name_problem
@@ -73,9 +75,13 @@ async def show(context: PageContext) -> Response:
     if not await ANSWERS.of(context.tools):
         raise StorageFailed("nobody could sign in")  # report it before a password is typed
     ended = context.query("fim") == "1"
-    return context.page(
-        "entrar.html", email="", to=local_address(context.query("para")), ended=ended
-    )
+    return _form(context, to=local_address(context.query("para")), ended=ended)
+
+
+def _form(context: PageContext, status: int = 200, **values: object) -> Response:
+    """Return the form; `sends`: a forgotten password can be replaced by e-mail."""
+    common = {"email": "", "sends": context.tools.outbox is not None}
+    return context.page("entrar.html", status, **{**common, **values})
 
 
 async def enter(context: PageContext) -> Response:
@@ -84,14 +90,14 @@ async def enter(context: PageContext) -> Response:
     email, password = normal_email(context.typed("email")), context.form.get("senha", "")
     to, ended = local_address(context.typed("para")), context.typed("fim") == "1"
     tries = [
-        *_email_limits(context, _digest(email)),
-        *_address_limits(context, throttle.ADDRESS_LIMIT),
+        *_email_limits(context, digest(email)),
+        *address_limits(context, throttle.ADDRESS_LIMIT),
     ]
-    _throttle(context, *tries)
+    count_tries(context, *tries)
     known = people.credentials(email) if is_email(email) else None
     if not await tools.passwords.verify(known.password_hash if known else None, password):
         email = context.typed("email")
-        return context.page("entrar.html", 403, email=email, to=to, ended=ended, alert=_WRONG)
+        return _form(context, 403, email=email, to=to, ended=ended, alert=_WRONG)
     assert known is not None
     assert known.password_hash is not None
     tools.throttle.refund(*tries)
@@ -140,7 +146,7 @@ def _ask_for_code(
     to: str,
     number: str | None = None,
 ) -> Response:
-    pending = _PendingSignIn(user.user_id, normal_email(email), _digest(password_hash), to, number)
+    pending = _PendingSignIn(user.user_id, normal_email(email), digest(password_hash), to, number)
     sealed = context.tools.seal.close(_HALFWAY, msgspec.json.encode(pending))
     return context.page("codigo.html", sealed=sealed.decode())
 
@@ -154,22 +160,33 @@ async def confirm(context: PageContext) -> Response:
         return _too_late(context)
     pending = msgspec.json.decode(opened, type=_PendingSignIn)
     codes = str(pending.user_id)
-    _throttle(context, (throttle.CODES_LIMIT, codes), (throttle.DAILY_CODES_LIMIT, codes))
+    tries = [(limit, codes) for limit in throttle.CODES_LIMITS]
+    count_tries(context, *tries)
     known = people.credentials(pending.email)
     if known is None or not _is_unchanged(known, pending):
         return _too_late(context)
-    assert known.totp_secret is not None
-    secret = tools.seal.open(TOTP, known.totp_secret)
-    step = secret and second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
-    if not step or not await people.use_totp_step(known.user.user_id, step):
+    if not await is_second_factor(context, known, context.typed("codigo")):
         return context.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
-    tools.throttle.refund((throttle.CODES_LIMIT, codes), (throttle.DAILY_CODES_LIMIT, codes))
+    tools.throttle.refund(*tries)
     return await _signed_in(context, known.user, pending.to, pending.number)
+
+
+async def is_second_factor(context: PageContext, known: Credentials, code: str) -> bool:
+    """Use up a code of the phone, or a recovery code, whose owner is notified; False: wrong."""
+    tools, user, now = context.tools, known.user, context.now_ms()
+    assert known.totp_secret is not None
+    if not second_factor.looks_like_code(code):
+        digest_ = code_digest(tools.seal, user.user_id, code)
+        compose = None if tools.outbox is None else partial(tools.outbox.recovery_code, user, now)
+        return await tools.desk.recovery_codes.use(user.user_id, digest_, now, compose)
+    secret = tools.seal.open(TOTP, known.totp_secret)
+    step = secret and second_factor.step_of(secret, code, now)
+    return bool(step) and await tools.desk.people.use_totp_step(user.user_id, int(step or 0))
 
 
 def _too_late(context: PageContext) -> Response:
     text = "O tempo para entrar terminou. Comece de novo."
-    return context.page("entrar.html", 403, email="", to=HOME, ended=False, alert=text)
+    return _form(context, 403, to=HOME, ended=False, alert=text)
 
 
 async def leave(context: PageContext) -> Response:
@@ -280,7 +297,7 @@ def names_of(context: PageContext, user: User) -> Sequence[str]:
 
 
 def _link(context: PageContext) -> Link | None:
-    _throttle(context, *_address_limits(context, throttle.LINKS_LIMIT))
+    count_tries(context, *address_limits(context, throttle.LINKS_LIMIT))
     return context.desk.people.link(token_digest(_token(context)), context.now_ms())
 
 
@@ -323,7 +340,7 @@ async def with_session(
 
 
 def _remember_browser(context: PageContext, user: User, response: Response) -> None:
-    email = _digest(normal_email(user.email))
+    email = digest(normal_email(user.email))
     context.tools.throttle.note_success(email, _address(context))
     known = _KnownBrowser(email, new_token())
     sealed = context.tools.seal.close(_BROWSER, msgspec.json.encode(known)).decode()
@@ -335,24 +352,24 @@ def _is_unchanged(known: Credentials, pending: _PendingSignIn) -> bool:
     return (
         known.user.user_id == pending.user_id
         and known.password_hash is not None
-        and _digest(known.password_hash) == pending.password
+        and digest(known.password_hash) == pending.password
         and known.totp_secret is not None
     )
 
 
-def _throttle(context: PageContext, *tries: tuple[Limit, str]) -> None:
+def count_tries(context: PageContext, *tries: tuple[Limit, str]) -> None:
     """Count tries. Raises `RateLimited` when there were too many."""
     wait = context.tools.throttle.wait_seconds(tries, context.now_ms())
     if wait:
         raise RateLimited(wait, "entrada")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """Return a digest of a value that must not be stored itself."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _address_limits(context: PageContext, limit: Limit) -> Sequence[tuple[Limit, str]]:
+def address_limits(context: PageContext, limit: Limit) -> Sequence[tuple[Limit, str]]:
     """Return the limit of the browser's address; none for a proxy's, which many share."""
     address = _address(context)
     return ((limit, address),) if address else ()

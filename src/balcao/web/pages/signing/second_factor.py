@@ -20,6 +20,12 @@ def new_secret() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
+def looks_like_code(text: str) -> bool:
+    """Return whether a text may be a code of the phone, rather than a recovery code."""
+    digits = "".join(text.split())
+    return len(digits) <= DIGITS + 1 and digits.isascii() and digits.isdecimal()
+
+
 def step_of(secret: bytes, code: str, now_ms: int) -> int | None:
     """Return the time step of a valid code, within one step of now; None: it is invalid."""
     digits = "".join(code.split())

@@ -351,11 +351,41 @@ CREATE INDEX web_session_by_use ON web_session (seen_ms);
 
 CREATE TABLE one_time_link (
     token_digest bytea  NOT NULL PRIMARY KEY,
-    purpose      text   COLLATE "C" NOT NULL CHECK (purpose IN ('set_password', 'first_operator')),
+    purpose      text   COLLATE "C" NOT NULL CHECK (purpose IN ('set_password', 'reset_password', 'first_operator')),
     user_id      bigint NULL REFERENCES person,
     made_ms      bigint NOT NULL,
     expires_ms   bigint NOT NULL,
     CHECK ((purpose = 'first_operator') = (user_id IS NULL))
+);
+
+-- Codes in place of the second factor, each valid once.
+CREATE TABLE recovery_code (
+    user_id     bigint NOT NULL REFERENCES person,
+    code_digest bytea  NOT NULL,  -- keyed
+    used_ms     bigint NULL,
+    PRIMARY KEY (user_id, code_digest)
+);
+
+-- Messages by e-mail (docs/adr/0101), stored in the commit of their cause, deleted once sent.
+CREATE TABLE mail (
+    mail_id    text COLLATE "C" NOT NULL PRIMARY KEY,  -- random; in its Message-ID
+    kind       text COLLATE "C" NOT NULL,
+    content    bytea  NULL,  -- sealed: recipient and text
+    queued_ms  bigint NOT NULL,
+    expires_ms bigint NOT NULL,  -- not sent later
+    attempts   bigint NOT NULL DEFAULT 0,
+    refusal    bigint NULL,  -- the server's code; then it is not sent
+    CHECK ((content IS NULL) = (refusal IS NOT NULL))
+);
+CREATE INDEX mail_by_expiry ON mail (expires_ms);
+
+-- Notices that an account's managers receive by e-mail.
+CREATE TABLE account_notice (
+    account_id bigint NOT NULL REFERENCES account,
+    kind       text COLLATE "C" NOT NULL CHECK (kind IN ('low_balance')),
+    threshold  bigint NOT NULL CHECK (threshold > 0),  -- in credits
+    noticed_ms bigint NULL,  -- NULL: the threshold has not been crossed since
+    PRIMARY KEY (account_id, kind)
 );
 
 CREATE TABLE audit_entry (

@@ -240,11 +240,41 @@ CREATE INDEX web_session_by_use ON web_session (seen_ms);
 
 CREATE TABLE one_time_link (
     token_digest BLOB    NOT NULL PRIMARY KEY,
-    purpose      TEXT    NOT NULL CHECK (purpose IN ('set_password', 'first_operator')),
+    purpose      TEXT    NOT NULL CHECK (purpose IN ('set_password', 'reset_password', 'first_operator')),
     user_id      INTEGER NULL REFERENCES person (user_id),
     made_ms      INTEGER NOT NULL,
     expires_ms   INTEGER NOT NULL,
     CHECK ((purpose = 'first_operator') = (user_id IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- Codes in place of the second factor, each valid once.
+CREATE TABLE recovery_code (
+    user_id     INTEGER NOT NULL REFERENCES person (user_id),
+    code_digest BLOB    NOT NULL,  -- keyed
+    used_ms     INTEGER NULL,
+    PRIMARY KEY (user_id, code_digest)
+) STRICT, WITHOUT ROWID;
+
+-- Messages by e-mail (docs/adr/0101), stored in the commit of their cause, deleted once sent.
+CREATE TABLE mail (
+    mail_id    TEXT    NOT NULL PRIMARY KEY,  -- random; in its Message-ID
+    kind       TEXT    NOT NULL,
+    content    BLOB    NULL,  -- sealed: recipient and text
+    queued_ms  INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,  -- not sent later
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    refusal    INTEGER NULL,  -- the server's code; then it is not sent
+    CHECK ((content IS NULL) = (refusal IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mail_by_expiry ON mail (expires_ms);
+
+-- Notices that an account's managers receive by e-mail.
+CREATE TABLE account_notice (
+    account_id INTEGER NOT NULL REFERENCES account (account_id),
+    kind       TEXT    NOT NULL CHECK (kind IN ('low_balance')),
+    threshold  INTEGER NOT NULL CHECK (threshold > 0),  -- in credits
+    noticed_ms INTEGER NULL,  -- NULL: the threshold has not been crossed since
+    PRIMARY KEY (account_id, kind)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit_entry (

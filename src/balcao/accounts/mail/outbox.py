@@ -1,0 +1,72 @@
+"""Messages for the queue: content is sealed, since it contains addresses and links."""
+
+import secrets
+from dataclasses import dataclass
+
+import msgspec
+
+from balcao.accounts.seal import Seal
+from balcao.core.addresses import one_time_link
+from balcao.core.calendar import HOUR_MS
+from balcao.core.mail import (
+    MailContent,
+    MailKind,
+    MailText,
+    Message,
+    PasswordReset,
+    invitation,
+    recovery_code_used,
+)
+from balcao.core.people import User
+from balcao.storage.desk.mail import NewMail
+
+RESET_MINUTES = 60
+_NOTICE_HOURS = 72
+_PURPOSE = b"mail"
+_ID_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """Makes messages to be stored in the commit of their cause. `address`: of the service."""
+
+    seal: Seal
+    address: str
+
+    def message(
+        self,
+        kind: MailKind,
+        to: str,
+        text: MailText,
+        now_ms: int,
+        *,
+        hours: int = _NOTICE_HOURS,
+    ) -> NewMail:
+        """Return a message, which is not sent after so many hours."""
+        return self._new(kind, Message(to, text), now_ms, now_ms + hours * HOUR_MS)
+
+    def invitation(
+        self, user: User, now_ms: int, hours: int, token: str, *, is_new: bool
+    ) -> NewMail:
+        """Return the message with the link for choosing a password."""
+        text = invitation(user.name, one_time_link(self.address, token), hours, is_new=is_new)
+        return self.message("invitation", user.email, text, now_ms, hours=hours)
+
+    def recovery_code(self, user: User, now_ms: int, left: int) -> NewMail:
+        """Return the notice that a recovery code was used."""
+        text = recovery_code_used(user.name, left, self.address)
+        return self.message("recovery_code", user.email, text, now_ms)
+
+    def password_reset(self, email: str, now_ms: int) -> NewMail:
+        """Return the request of somebody who typed this address, whether or not it is known."""
+        until_ms = now_ms + RESET_MINUTES * HOUR_MS // 60
+        return self._new("password_reset", PasswordReset(email), now_ms, until_ms)
+
+    def open(self, sealed: bytes) -> MailContent | None:
+        """Return the content. None: it was sealed with another installation's secret."""
+        opened = self.seal.open(_PURPOSE, sealed)
+        return None if opened is None else msgspec.json.decode(opened, type=MailContent)
+
+    def _new(self, kind: MailKind, content: MailContent, now_ms: int, expires_ms: int) -> NewMail:
+        sealed = self.seal.close(_PURPOSE, msgspec.json.encode(content))
+        return NewMail(secrets.token_hex(_ID_BYTES), kind, sealed, now_ms, expires_ms)
