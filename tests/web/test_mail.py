@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def sink() -> Iterator[Sink]:
 
 @pytest.fixture(scope="module")
 def mailing(tmp_path_factory: pytest.TempPathFactory, sink: Sink) -> Iterator[Service]:
-    settings = {
+    settings: dict[str, Any] = {
         "smtp_host": "127.0.0.1",
         "smtp_port": sink.port,
         "smtp_tls": "none",

@@ -469,8 +469,8 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     assert guard.SESSION not in elsewhere.cookies
 
     # Without the phone: each recovery code is valid once, however it is typed.
-    halfway = _enter(Browser(house)).field("passo")
-    typed = {"passo": halfway, "codigo": codes[0].replace("-", " ").upper()}
+    passo = _enter(Browser(house)).field("passo")
+    typed = {"passo": passo, "codigo": codes[0].replace("-", " ").upper()}
     assert Browser(house).post("/app/entrar/codigo", typed).status == 303
     assert Browser(house).post("/app/entrar/codigo", typed).status == 403
     assert "Restam 9 códigos" in other.get("/app/eu").words
@@ -479,7 +479,7 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     renewed = other.post("/app/eu/codigos", renewal)
     assert renewed.status == 201
     assert not set(_recovery_codes(renewed)) & set(codes)
-    stale = {"passo": halfway, "codigo": codes[2]}
+    stale = {"passo": passo, "codigo": codes[2]}
     assert Browser(house).post("/app/entrar/codigo", stale).status == 403
     entries = house.desk.people.audit(100, action="user.recovery")
     details = [entry.detail for entry in reversed(entries)]

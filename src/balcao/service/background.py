@@ -21,6 +21,7 @@ from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
+from balcao.service.requested_work import requested_jobs
 from balcao.service.retention import Retention
 from balcao.settings import Settings
 from balcao.storage.desk.exports import EXPORT
@@ -48,6 +49,7 @@ def build(
         *batches.kinds(),
         JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
         mail.jobs(),
+        *requested_jobs(desk, now_ms),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
     lifecycle = Lifecycle(

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
@@ -71,6 +71,15 @@ def remove_old(folder: Path, keep: int) -> int:
     for kept in regular[keep:]:
         kept.path.unlink(missing_ok=True)
     return len(regular[keep:])
+
+
+def partial_bytes(folder: Path) -> int:
+    """Return how much of a running backup is written; 0 if there is none on this machine."""
+    sizes = []
+    for path in folder.glob(f"{_PARTIAL}*"):
+        with suppress(OSError):  # it has just been completed
+            sizes.append(path.stat().st_size)
+    return max(sizes, default=0)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from balcao.web.kit.drawing import meter
 from balcao.web.kit.month_age import MonthAge
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import MODES
+from balcao.web.pages.operator import requested
 from balcao.web.pages.operator.forms import once
 
 log = structlog.get_logger()
@@ -33,6 +34,7 @@ _DONE: Mapping[str, str] = {
         "O mês anterior está em uso de novo. O mais novo continua no disco, mas só volta a ser"
         " usado se for importado outra vez."
     ),
+    "pedido": "Busca do mês iniciada. O andamento aparece abaixo.",
     "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
 }
 _CHANGED_MEANWHILE = (
@@ -87,13 +89,21 @@ async def show(context: PageContext) -> Response:
     return await _shown(context)
 
 
+async def fetch(context: PageContext) -> Response:
+    """Request the download and import of the newest month."""
+    problem = await requested.request(context, "opendata_fetch")
+    return await _shown(context, problem) if problem else context.redirect(_PATH, feito="pedido")
+
+
 async def _shown(context: PageContext, alert: str | None = None) -> Response:
+    fetching = await requested.status_of(context, "opendata_fetch")
     stores = [await _store(context.tools, mode) for mode in MODES]
     return context.page(
         "operador/_dados_abertos.html" if context.is_fragment else "operador/dados_abertos.html",
         409 if alert else 200,
         stores=stores,
-        every="3s" if any(store.is_running for store in stores) else "30s",
+        every="3s" if fetching.running or any(one.is_running for one in stores) else "30s",
+        requested=fetching,
         message=_DONE.get(context.query("feito")),
         alert=alert,
     )

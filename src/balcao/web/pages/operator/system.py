@@ -1,6 +1,6 @@
-"""`/app/operador/sistema`: health, backups and settings of the installation, read-only.
+"""`/app/operador/sistema`: health, backups and settings of the installation.
 
-The only change possible here is a new examination.
+An examination and a backup can be started here.
 """
 
 import asyncio
@@ -15,9 +15,10 @@ from balcao.core.calendar import HOUR_MS
 from balcao.core.findings import Status
 from balcao.settings import Settings
 from balcao.settings.in_force import in_force, setting_name
-from balcao.storage.backup_files import KeptBackup, is_on_another_disk, kept_in
+from balcao.storage.backup_files import KeptBackup, is_on_another_disk, kept_in, partial_bytes
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word
+from balcao.web.pages.operator import requested
 
 _PATH = "/app/operador/sistema"
 
@@ -66,8 +67,21 @@ class BackupRow:
     size: int | None
 
 
+_COPIES = "/app/operador/copias"
+
+
+async def make_backup(context: PageContext) -> Response:
+    """Request a backup now."""
+    problem = await requested.request(context, "backup")
+    return await _backups(context, problem) if problem else context.redirect(_COPIES)
+
+
 async def backups(context: PageContext) -> Response:
     """Show the backups in the folder, newest first."""
+    return await _backups(context)
+
+
+async def _backups(context: PageContext, alert: str | None = None) -> Response:
     settings = context.settings
     rows, apart = await asyncio.to_thread(_backup_rows, settings)
     newest = next((row.kept.at_ms for row in rows if row.kept.occasion == "balcao"), None)
@@ -75,6 +89,10 @@ async def backups(context: PageContext) -> Response:
     late = bool(every and newest and context.now_ms() - newest > 2 * every * HOUR_MS)
     return context.page(
         "operador/copias.html",
+        409 if alert else 200,
+        alert=alert,
+        making=await requested.status_of(context, "backup"),
+        written=await asyncio.to_thread(partial_bytes, settings.backups),
         rows=rows,
         folder=settings.backups,
         every=every,
