@@ -152,6 +152,8 @@ def test_public_pages_are_a_short_list() -> None:
         ("GET", "/app/entrar"),
         ("POST", "/app/entrar"),
         ("POST", "/app/entrar/codigo"),
+        ("GET", "/app/esqueci"),
+        ("POST", "/app/esqueci"),
         ("POST", "/app/sair"),
         ("GET", "/app/convite/{token}"),
         ("POST", "/app/convite/{token}"),
