@@ -292,4 +292,6 @@ def report(title: str, sides: Sequence[Side], reference: Sequence[Side] = ()) ->
             f"{spent}  refused {refused}"
         )
         figures |= {side.name: rate, f"{side.name} p50": p50, f"{side.name} p99": p99}
+        if side.parts:
+            figures[f"{side.name} us"] = side.median(lambda shot: sum(shot.us.values()))
     return figures
