@@ -112,10 +112,21 @@ def test_rows_have_names_and_lead_to_the_company(office: BatchUser) -> None:
     assert "IE 126624030594 SP" in cells(page)[0][2]
 
 
+def test_a_sole_trader_is_named_only_once_answered(office: BatchUser) -> None:
+    """Contract 14.4: the name is a person's."""
+    trader = "90010012000190"
+    address = office.open({"lista": f"{trader}\n{GOOD}", "operacao": "empresa"})
+    assert [name for name, _ in rows_of(office.browser.get(address))] == [
+        *("", "EMPRESA ATIVA FICTICIA LTDA")
+    ]
+    assert "CICRANO" not in office.browser.get(f"{address}/resultado.csv").text
+    assert rows_of(office.run(address))[0][0].startswith("CICRANO DA FICCAO PEREIRA")
+
+
 def rows_of(page: PageResponse) -> list[tuple[str, str]]:
     """Return the name and the link of each row."""
     links = page.tree.xpath("//table[contains(@class, 'batch-rows')]/tbody/tr/td[1]/a")
-    return [(link.text.strip(), link.get("href")) for link in links]
+    return [((link.text or "").strip(), link.get("href")) for link in links]
 
 
 def test_from_a_pasted_list_to_its_receipts(office: BatchUser) -> None:
