@@ -1,7 +1,8 @@
-"""Company search at full size: time and size of its index, and speed of random pages.
+"""Company search at full size: time, size and memory of its index, and speed of random pages.
 
 Generates and imports a month (once per working folder), builds its index in a fresh process, then
-measures each filter alone, random combinations, and partners. At the end it compares random filters
+measures the private memory of a process that searches, each filter alone, random combinations,
+counts, and partners. At the end it compares random filters
 with a scan of the month: first pages and completeness of the index, and for some filters every
 page. Searches are timed by processor time, which other load affects less.
 
@@ -27,6 +28,8 @@ from pathlib import Path
 import numpy as np
 
 from balcao.core.search import (
+    COUNT_EFFORT,
+    COUNT_MAX,
     Filters,
     PageEffort,
     SearchPlace,
@@ -48,6 +51,7 @@ TODAY = date(2026, 9, 1)
 _WORKERS = 2
 _ALONE_MIN = 100
 _FIRST_FOUND = 300
+_SEARCHES_FOR_MEMORY = 1_000
 _PLENTY = PageEffort(1 << 40, float("inf"))
 
 
@@ -107,6 +111,9 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--one"]:
         print(json.dumps(_one(Path(arguments[1]))))
         return
+    if arguments[:1] == ["--memory"]:
+        print(json.dumps(_memory(Path(arguments[1]), int(arguments[2]))))
+        return
     parser = argparse.ArgumentParser("python -m bench search")
     parser.add_argument("--establishments", type=int, default=300_000)
     parser.add_argument("--folder", type=Path)
@@ -134,6 +141,9 @@ def run(workdir: Path, establishments: int, searches: int, compared: tuple[int, 
     built = subprocess.run(module, check=True, capture_output=True, text=True)
     figures: dict[str, float] = json.loads(built.stdout)
     _print(figures)
+    module = [*module[:-2], "--memory", str(store), str(min(searches, _SEARCHES_FOR_MEMORY))]
+    measured = subprocess.run(module, check=True, capture_output=True, text=True)
+    _print(json.loads(measured.stdout))
     with closing(open_index(current_path(store))) as index, closing(index.snapshot):
         drawn = random.Random(1)
         _print(timed(index, drawn, searches))
@@ -167,6 +177,29 @@ def _one(store: Path) -> dict[str, float]:
     }
 
 
+def _memory(store: Path, searches: int) -> dict[str, float]:
+    """Return the greatest private memory during searches and counts, beyond an idle process's.
+
+    Pages of the mapped files that no other process has count as private, too.
+    """
+    idle, most = _private_mb(), 0.0
+    drawn = random.Random(1)
+    with closing(open_index(current_path(store))) as index, closing(index.snapshot):
+        for _ in range(searches):
+            filters = _known(read_filters(_drawn(index, drawn).get, TODAY.isoformat()), index)
+            place = read_cursor(None, index.stamp, filters)
+            find(index, filters, place, 25, PageEffort(), time.process_time)
+            count(index, filters, COUNT_EFFORT, time.process_time)
+            most = max(most, _private_mb())
+    return {"private_mb": most - idle}
+
+
+def _private_mb() -> float:
+    lines = Path("/proc/self/smaps_rollup").read_text("ascii").splitlines()
+    sizes = {line.split()[0]: line.split()[1] for line in lines[1:]}
+    return (int(sizes["Private_Clean:"]) + int(sizes["Private_Dirty:"])) / 1024
+
+
 def _drawn(index: SearchIndex, drawn: random.Random) -> Mapping[str, str]:
     one, other = (index.record(drawn.randrange(index.count)) for _ in range(2))
     return drawn_about(one, other, drawn)
@@ -187,12 +220,14 @@ def timed(index: SearchIndex, drawn: random.Random, searches: int) -> dict[str, 
     together = [_drawn(index, drawn) for _ in range(searches)]
     pages, figures["partial_share"] = _timed_pages(index, together)
     figures |= _cuts("page", pages)
-    counts = []
+    counts, cut = [], 0
     for each in together[: searches // 10]:
         filters = _known(read_filters(each.get, TODAY.isoformat()), index)
         began = time.process_time()
-        count(index, filters, PageEffort(), time.process_time)
+        hits = count(index, filters, COUNT_EFFORT, time.process_time)
         counts.append((time.process_time() - began) * 1000)
+        cut += not hits.exact and hits.total < COUNT_MAX
+    figures["count_cut_share"] = cut / len(counts)
     partners: list[float] = []
     while len(partners) < searches // 10:
         for partner in index.partners_of(drawn.randrange(index.count))[:1]:
@@ -229,7 +264,7 @@ def _cuts(name: str, times: Sequence[float]) -> dict[str, float]:
 
 
 def _known(filters: Filters, index: SearchIndex) -> Filters:
-    return resolved(filters, index.domains["Municipios"], {})
+    return resolved(filters, index.domains["Municipios"], {}, index.domains["Cnaes"])
 
 
 class Scan:

@@ -107,17 +107,17 @@ def test_towns_are_compared_by_words(spellings: list[str]) -> None:
         filters = read_filters(
             {"municipio": sent.replace(",", " "), "uf": "SP,BA"}.get, "2026-08-20"
         )
-        assert resolved(filters, names, {}).coded["municipio"] == {"0001"}
+        assert resolved(filters, names, {}, ()).coded["municipio"] == {"0001"}
 
 
 def test_a_state_behind_a_town_is_its_uf() -> None:
     names = {"7107": "SAO PAULO", "3849": "SALVADOR"}
     filters = read_filters({"municipio": "São Paulo/SP,salvador - ba"}.get, "2026-08-20")
-    assert resolved(filters, names, {}).coded == {
+    assert resolved(filters, names, {}, ()).coded == {
         "uf": {"SP", "BA"}, "municipio": {"7107", "3849"}
     }  # fmt: skip
     for sent in ({"municipio": "São Paulo"}, {"municipio": "São Paulo/SP", "uf": "RJ"}):
         with pytest.raises(InvalidParameter, match="informe também a uf"):
-            resolved(read_filters(sent.get, "2026-08-20"), names, {})
+            resolved(read_filters(sent.get, "2026-08-20"), names, {}, ())
     assert state_behind("XIQUE-XIQUE") is None
     assert state_behind("EMBU-GU") is None

@@ -14,6 +14,7 @@ from bench.search import drawn_about
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from balcao.core.errors import InvalidParameter
 from balcao.core.search import (
     COUNT_MAX,
     NAMES,
@@ -33,6 +34,7 @@ from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
 from balcao.opendata.search import building, paging
+from balcao.opendata.search import index as index_module
 from balcao.opendata.search.answering import CurrentIndex
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import SearchIndex, has_index, index_path, open_index
@@ -128,7 +130,7 @@ def test_random_filters_agree_with_a_scan(
     drawn = random.Random(seed)
     record, other = drawn.sample(every_record, 2)
     of = filters(**drawn_about(record, other, drawn))
-    of = resolved(of, index.domains["Municipios"], {})
+    of = resolved(of, index.domains["Municipios"], {}, ())
     expected = [each.cnpj for each in every_record if of.matches(each)]
     assert found(index, of, drawn.choice([1, 7, 100])) == expected
     assert paging.count(index, of, PLENTY, never) == HitCount(len(expected), True)
@@ -182,6 +184,33 @@ def one(**fields: object) -> SearchRecord:
 )
 def test_records_match_filters(sent: Mapping[str, str], fits: bool) -> None:
     assert filters(**sent).matches(one()) is fits
+
+
+def test_the_first_digits_are_all_activities_below() -> None:
+    """Of both filters; an activity that is not informed is in no division."""
+    known = ["4721102", "4721103", "4781400", "8888888", "8800600"]
+
+    def codes(**sent: str) -> dict[str, list[str]]:
+        of = resolved(filters(**sent), {}, {}, known)
+        return {name: sorted(values) for name, values in of.coded.items()}
+
+    assert codes(cnae="472") == {"cnae": ["4721102", "4721103"]}
+    assert codes(cnae_principal="47.21-1, 8888888") == {
+        "cnae_principal": ["4721102", "4721103", "8888888"]
+    }
+    assert codes(cnae="88") == {"cnae": ["8800600"]}
+    with pytest.raises(InvalidParameter, match="código desconhecido: 123"):
+        codes(cnae="123")
+
+
+def test_pages_that_were_read_are_released(
+    index: SearchIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are the same before and after."""
+    before = [index.record(at) for at in range(0, index.count, 50)]
+    monkeypatch.setattr(index_module, "_MAPPED_BYTES_MAX", 0)
+    monkeypatch.setattr(index_module, "_ROWS_PER_RELEASE", 1)
+    assert [index.record(at) for at in range(0, index.count, 50)] == before
 
 
 def test_an_activity_that_is_not_informed_is_of_no_division() -> None:
@@ -252,8 +281,9 @@ def test_a_page_over_budget_is_partial(
     index: SearchIndex, every_record: Sequence[SearchRecord]
 ) -> None:
     """Limited by count and by time; no hit is lost or repeated."""
-    of = filters(capital_min="2000")
-    candidates = [each for each in every_record if not each.person and (each.capital or 0) >= 1000]
+    of = filters(aberta_ate="2012-06-10")
+    until_june = [each for each in every_record if not each.person and each.opened]
+    candidates = [each for each in until_june if (each.opened or "") < "2012-07"]
     expected = [each.cnpj for each in candidates if of.matches(each)]
     assert len(candidates) > len(expected) > 0, "the index brings too many"
     seen = list(pages(index, of, 100, PageEffort(90, float("inf"))))
@@ -265,8 +295,11 @@ def test_a_page_over_budget_is_partial(
         True,
         SearchPlace("c", every_record.index(candidates[0]) + 1),
     )
-    assert paging.count(index, of, PageEffort(90), never) == HitCount(
-        sum(of.matches(each) for each in candidates[:90]), False
+    # A count examines only those of that June.
+    june = [each for each in candidates if (each.opened or "") >= "2012-06"]
+    known = len(expected) - sum(of.matches(each) for each in june)
+    assert paging.count(index, of, PageEffort(1), never) == HitCount(
+        known + of.matches(june[0]), False
     )
 
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from zstandard import ZstdDecompressor
 
 from balcao.core.search_record import (
+    CAPITAL,
+    CAPITAL_STEP,
     CODED,
     OPENED,
     PERSON,
@@ -225,7 +227,7 @@ def test_usual_rows_have_a_token_of_every_kind() -> None:
             7: "00", 10: "20190228", 11: "4721102", 18: "01310100", 19: "SP", 20: "7107", 21: "11",
             27: "a@padaria.com.br",
         }),
-        (EMPRESAS, {0: "11222333", 2: "2062", 5: "05"}),
+        (EMPRESAS, {0: "11222333", 2: "2062", 4: "1000,00", 5: "05"}),
         (SIMPLES, {0: "11222333", 1: "S"}),
         (SOCIOS, {0: "11222333", 2: "FULANA", 3: "***222333**"}),
     ]  # fmt: skip
@@ -236,11 +238,13 @@ def test_usual_rows_have_a_token_of_every_kind() -> None:
     made = TextMaker(EXTRACTION).texts(*(row.encode() for row in rows))
     (text,) = made.establishments
     assert set(text.split()) == {
-        "padaria", "_hq1", "_st02", "_sd2019", "_sd201902", "_mt00", "_ab2019", "_ab201902",
-        "_cn4721102", "_ca4721102", "_cd47", "_ce013101", "_ufsp", "_mu7107", "_dd11",
-        "_dmpadaria.com.br", "_nj2062", "_pe0", "_po05", "_sx1", "_me0",
+        "padaria", "_hq1", "_st02", "_sd201", "_sd2019", "_sd201902", "_mt00", "_ab201", "_ab2019",
+        "_ab201902", "_cn4721102", "_ca4721102", "_cd47", "_ce013101", "_ufsp", "_mu7107", "_dd11",
+        "_dmpadaria.com.br", "_nj2062", "_pe0", "_po05", "_sx1", "_me0", "_kc07",
+        "_ks04100",
     }  # fmt: skip
-    prefixes = {each.prefix for each in CODED.values()} | {PERSON, POSTAL, OPENED, STATUS_CHANGED}
+    others = {PERSON, POSTAL, OPENED, STATUS_CHANGED, CAPITAL, CAPITAL_STEP}
+    prefixes = {each.prefix for each in CODED.values()} | others
     assert {each[1:3] for each in text.split() if each[0] == "_"} == prefixes
     assert [each.split() for each in made.partners] == [["fulana", "_pf222333"]]
 

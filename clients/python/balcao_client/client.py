@@ -716,8 +716,9 @@ class Balcao(SyncClient):
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
-        cnae: Atividades principais ou secundárias, 7 dígitos.
-        cnae_principal: Atividades principais, 7 dígitos.
+        cnae: Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as
+        de uma divisão (2), um grupo (3) ou uma classe (5).
+        cnae_principal: Atividades principais, 7 dígitos ou os primeiros deles.
         divisao: Divisões da atividade principal, 2 dígitos.
         natureza: Naturezas jurídicas, 4 dígitos.
         situacao: `ATIVA`, `BAIXADA`, `INAPTA`, `SUSPENSA`, `NULA`.
@@ -819,8 +820,9 @@ class Balcao(SyncClient):
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
-        cnae: Atividades principais ou secundárias, 7 dígitos.
-        cnae_principal: Atividades principais, 7 dígitos.
+        cnae: Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as
+        de uma divisão (2), um grupo (3) ou uma classe (5).
+        cnae_principal: Atividades principais, 7 dígitos ou os primeiros deles.
         divisao: Divisões da atividade principal, 2 dígitos.
         natureza: Naturezas jurídicas, 4 dígitos.
         situacao: `ATIVA`, `BAIXADA`, `INAPTA`, `SUSPENSA`, `NULA`.
@@ -1859,8 +1861,9 @@ class BalcaoAsync(AsyncClient):
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
-        cnae: Atividades principais ou secundárias, 7 dígitos.
-        cnae_principal: Atividades principais, 7 dígitos.
+        cnae: Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as
+        de uma divisão (2), um grupo (3) ou uma classe (5).
+        cnae_principal: Atividades principais, 7 dígitos ou os primeiros deles.
         divisao: Divisões da atividade principal, 2 dígitos.
         natureza: Naturezas jurídicas, 4 dígitos.
         situacao: `ATIVA`, `BAIXADA`, `INAPTA`, `SUSPENSA`, `NULA`.
@@ -1962,8 +1965,9 @@ class BalcaoAsync(AsyncClient):
         uf: Siglas de UF; `EX`, exterior.
         municipio: Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7
         dígitos).
-        cnae: Atividades principais ou secundárias, 7 dígitos.
-        cnae_principal: Atividades principais, 7 dígitos.
+        cnae: Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as
+        de uma divisão (2), um grupo (3) ou uma classe (5).
+        cnae_principal: Atividades principais, 7 dígitos ou os primeiros deles.
         divisao: Divisões da atividade principal, 2 dígitos.
         natureza: Naturezas jurídicas, 4 dígitos.
         situacao: `ATIVA`, `BAIXADA`, `INAPTA`, `SUSPENSA`, `NULA`.

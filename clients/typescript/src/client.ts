@@ -599,9 +599,12 @@ export class Balcao extends Runtime {
     uf?: string;
     /** Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7 dígitos). */
     municipio?: string;
-    /** Atividades principais ou secundárias, 7 dígitos. */
+    /**
+     * Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as de uma
+     * divisão (2), um grupo (3) ou uma classe (5).
+     */
     cnae?: string;
-    /** Atividades principais, 7 dígitos. */
+    /** Atividades principais, 7 dígitos ou os primeiros deles. */
     cnae_principal?: string;
     /** Divisões da atividade principal, 2 dígitos. */
     divisao?: string;
@@ -700,9 +703,12 @@ export class Balcao extends Runtime {
     uf?: string;
     /** Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7 dígitos). */
     municipio?: string;
-    /** Atividades principais ou secundárias, 7 dígitos. */
+    /**
+     * Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as de uma
+     * divisão (2), um grupo (3) ou uma classe (5).
+     */
     cnae?: string;
-    /** Atividades principais, 7 dígitos. */
+    /** Atividades principais, 7 dígitos ou os primeiros deles. */
     cnae_principal?: string;
     /** Divisões da atividade principal, 2 dígitos. */
     divisao?: string;

@@ -21,10 +21,10 @@ from balcao.core.errors import (
     InvalidCpf,
     InvalidParameter,
 )
+from balcao.core.search_ranges import Days, TokenRange, classes, periods
 from balcao.core.search_record import (
-    CAPITAL,
-    CAPITAL_CLASS_MAX,
-    CAPITAL_CLASSES,
+    ACTIVITY_FILTERS,
+    ACTIVITY_NOT_INFORMED,
     CODED,
     MEI_WITHOUT_PERSON,
     OPENED,
@@ -34,10 +34,7 @@ from balcao.core.search_record import (
     POSTAL,
     POSTAL_DIGITS,
     STATUS_CHANGED,
-    YEAR_MAX,
-    YEAR_MIN,
     SearchRecord,
-    capital_class,
     document_token,
     is_person,
     token,
@@ -56,8 +53,6 @@ COUNT_MAX = 10_000  # counted exactly up to here
 RANKED_MAX = 1_000  # candidates that are sorted by relevance
 _VALUES_MAX = 50  # of one filter
 _WORDS_MAX = 20
-# A longer range of days is queried by years instead of months.
-_MONTHS_MAX = 24
 _ONLY_YES = frozenset({"1"})
 _CHARACTERS_MAX = 200
 
@@ -68,7 +63,6 @@ NAMES: Sequence[str] = (*FILTER_NAMES, "pessoas", "limite", "cursor")
 PARTNER_NAMES: Sequence[str] = ("nome", "documento", "limite")
 
 Get: TypeAlias = Callable[[str], str | None]
-Days: TypeAlias = tuple[str | None, str | None]  # from and to, both included
 
 
 class Filters(msgspec.Struct, frozen=True):
@@ -101,7 +95,7 @@ class Filters(msgspec.Struct, frozen=True):
                 return False
         return (
             self.matches_place_and_days(record.cep, record.opened, record.status_day)
-            and self._bears(record.capital)
+            and self.bears(record.capital)
             and self._named(record)
         )
 
@@ -118,7 +112,8 @@ class Filters(msgspec.Struct, frozen=True):
             and _within(self.status_day, status_day)
         )
 
-    def _bears(self, capital: Decimal | None) -> bool:
+    def bears(self, capital: Decimal | None) -> bool:
+        """Return whether a capital is in the range."""
         least, most = self.capital
         if least is None and most is None:
             return True
@@ -137,6 +132,49 @@ class Filters(msgspec.Struct, frozen=True):
     @property
     def expression(self) -> str | None:
         """The query of the index; None if it cannot help with these filters."""
+        return _excluding(*self._terms)
+
+    @property
+    def index_checks_codes(self) -> bool:
+        """Whether the index decides everything but days, amounts and CEPs."""
+        return (
+            self.expression is not None
+            and not self.matches_nothing
+            and not self.roots
+            and all(each.inside for each in self._ranges if each.is_set)
+        )
+
+    @property
+    def certain(self) -> str | None:
+        """The query of records that need no check; None if every record needs one."""
+        if not self.index_checks_codes or any(len(cep) > POSTAL_DIGITS for cep in self.ceps):
+            return None
+        every, outside = self._terms
+        return _excluding(every, [*outside, *self._in_part])
+
+    @property
+    def uncertain(self) -> str | None:
+        """The query of records that `certain` leaves out and that may match; None: none."""
+        if not self._in_part:
+            return None
+        every, outside = self._terms
+        return _excluding([*every, _any(self._in_part)], outside)
+
+    @property
+    def _in_part(self) -> Sequence[str]:
+        return [code for each in self._ranges for code in each.in_part]
+
+    @property
+    def _ranges(self) -> Sequence[TokenRange]:
+        return (
+            periods(OPENED, self.opened),
+            periods(STATUS_CHANGED, self.status_day),
+            classes(*self.capital),
+        )
+
+    @property
+    def _terms(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The conditions of the index's query, and the tokens it excludes."""
         every = [_quoted(word) for word in self.words]
         if self.prefix is not None:
             every.append(f"{_quoted(self.prefix)}*")
@@ -147,8 +185,7 @@ class Filters(msgspec.Struct, frozen=True):
             every.append(_any([token(prefix, value) for value in sorted(values)]))
         if self.ceps:
             every.append(_either(sorted({_postal(cep) for cep in self.ceps})))
-        ranges = [_periods(OPENED, self.opened), _periods(STATUS_CHANGED, self.status_day)]
-        ranges = [each for each in (*ranges, _classes(*self.capital)) if each.inside]
+        ranges = [each for each in self._ranges if each.inside]
         if (every or ranges) and not self.people:  # alone it would match nearly everything
             every.append(_quoted(token(PERSON, "0")))
         outside: list[str] = []
@@ -157,8 +194,8 @@ class Filters(msgspec.Struct, frozen=True):
                 outside += each.outside
             else:
                 every.append(_any(each.inside))
-        conditions = " AND ".join(every)
-        return f"({conditions}) NOT {_any(outside)}" if outside else conditions or None
+            outside += each.near
+        return every, outside
 
     @property
     def matches_nothing(self) -> bool:
@@ -180,17 +217,6 @@ class Filters(msgspec.Struct, frozen=True):
         if self.people:
             return "pessoas=true"
         return "natureza só de pessoas físicas" if self.matches_nothing else "mei=true"
-
-    @property
-    def exact_by_index(self) -> bool:
-        """Whether the index's result is exact, so that records need no check."""
-        return (
-            self.expression is not None
-            and not self.matches_nothing
-            and self.opened == self.status_day == self.capital == (None, None)
-            and not self.roots
-            and all(len(cep) <= POSTAL_DIGITS for cep in self.ceps)
-        )
 
     def relevance(self, record: SearchRecord) -> tuple[bool, bool, bool, bool, str]:
         """Return the sort key: exact name, words in order, head office, active, then CNPJ."""
@@ -239,56 +265,9 @@ def _within(days: Days, day: str | None) -> bool:
     return (first is None or first <= day) and (last is None or day <= last)
 
 
-# Approximate cost of a token in a query, with a short and with a long list of records.
-_SHORT, _LONG = 1, 4
-_LONG_FROM_YEAR = 1990
-_LONG_CLASSES = frozenset(CAPITAL_CLASSES[:11])  # up to 99,999 reais
-
-
-class _Range(msgspec.Struct, frozen=True):
-    """A range as index tokens: those inside and those outside. Each record has one of them."""
-
-    inside: Sequence[str] = ()  # empty: no condition
-    outside: Sequence[str] = ()
-    by_outside: bool = False  # excluding the tokens outside is cheaper
-
-
-def _range(prefix: str, codes: Sequence[str], some: slice, long: Collection[str]) -> _Range:
-    """Return the range of `codes[some]`; `codes`: all codes of a kind, in order."""
-    inside, outside = codes[some], (*codes[: some.start], *codes[some.stop :])
-    costs = [sum(_LONG if code in long else _SHORT for code in each) for each in (inside, outside)]
-    within, without = ([token(prefix, code) for code in each] for each in (inside, outside))
-    return _Range(within, without, by_outside=costs[1] < costs[0])
-
-
-_YEARS = [f"{year:04d}" for year in range(YEAR_MIN, YEAR_MAX + 1)]
-_LONG_YEARS = frozenset(_YEARS[_LONG_FROM_YEAR - YEAR_MIN :])
-
-
-def _periods(prefix: str, days: Days) -> _Range:
-    """Return the tokens of a range's months, or of its years if there are too many months."""
-    first, last = days
-    if last is None:
-        return _Range()
-    first = first or f"{YEAR_MIN:04d}-01-01"
-    from_month = int(first[:4]) * 12 + int(first[5:7]) - 1
-    to_month = int(last[:4]) * 12 + int(last[5:7]) - 1
-    if to_month - from_month < _MONTHS_MAX:
-        months = range(from_month, to_month + 1)
-        return _Range([token(prefix, f"{at // 12:04d}{at % 12 + 1:02d}") for at in months])
-    begin, end = max(int(first[:4]), YEAR_MIN), int(last[:4])
-    if not YEAR_MIN <= end <= YEAR_MAX:
-        return _Range()
-    return _range(prefix, _YEARS, slice(begin - YEAR_MIN, end + 1 - YEAR_MIN), _LONG_YEARS)
-
-
-def _classes(least: Decimal | None, most: Decimal | None) -> _Range:
-    """Return the tokens of a range of amounts."""
-    if least is None and most is None:
-        return _Range()
-    first = 0 if least is None else capital_class(least)
-    last = CAPITAL_CLASS_MAX if most is None else capital_class(most)
-    return _range(CAPITAL, CAPITAL_CLASSES, slice(first, last + 1), _LONG_CLASSES)
+def _excluding(every: Sequence[str], but: Sequence[str]) -> str | None:
+    conditions = " AND ".join(every)
+    return f"({conditions}) NOT {_any(but)}" if but else conditions or None
 
 
 # Parameters.
@@ -436,17 +415,45 @@ def read_limit(get: Get) -> int:
 
 
 def resolved(
-    filters: Filters, names: Mapping[str, str], codes_of_ibge: Mapping[str, str]
+    filters: Filters,
+    names: Mapping[str, str],
+    codes_of_ibge: Mapping[str, str],
+    activities: Collection[str],
 ) -> Filters:
-    """Return the filters with cities replaced by their codes. Raises `InvalidParameter`.
+    """Return the filters with cities and beginnings of activities replaced by their codes.
 
-    `names`: the month's municipalities, by code. A name needs a UF, since names repeat across
-    states; the UF may follow it (`São Paulo/SP`). Names are compared word by word.
+    `names`: the month's municipalities, by code; `activities`: the codes of its activities. Raises
+    `InvalidParameter`. A name needs a UF, since names repeat across states; the UF may follow it
+    (`São Paulo/SP`). Names are compared word by word.
     """
-    if not filters.cities:
-        return filters
     coded = dict(filters.coded)
-    states = {city: state_behind(city) for city in filters.cities}
+    for name in ACTIVITY_FILTERS:
+        if name in coded:
+            coded[name] = frozenset(
+                code for sent in coded[name] for code in _activity_codes(name, sent, activities)
+            )
+    if filters.cities:
+        _resolve_cities(coded, filters.cities, names, codes_of_ibge)
+    return msgspec.structs.replace(filters, coded=coded, cities=())
+
+
+def _activity_codes(name: str, sent: str, activities: Collection[str]) -> Sequence[str]:
+    """Return the codes that begin with the digits sent; an activity not informed is in no group."""
+    if len(sent) == len(ACTIVITY_NOT_INFORMED):
+        return (sent,)
+    found = [code for code in activities if code.startswith(sent) and code != ACTIVITY_NOT_INFORMED]
+    if not found:
+        raise InvalidParameter(f"O parâmetro {name} tem um código desconhecido: {sent}.")
+    return found
+
+
+def _resolve_cities(
+    coded: dict[str, frozenset[str]],
+    cities: Sequence[str],
+    names: Mapping[str, str],
+    codes_of_ibge: Mapping[str, str],
+) -> None:
+    states = {city: state_behind(city) for city in cities}
     if "uf" not in coded and None not in states.values():
         coded["uf"] = frozenset(uf for uf in states.values() if uf is not None)
     by_words: dict[tuple[str, ...], list[str]] = {}
@@ -464,7 +471,6 @@ def resolved(
             raise InvalidParameter("O parâmetro municipio tem um nome desconhecido.")
         found.update(known)
     coded["municipio"] = frozenset(found)
-    return msgspec.structs.replace(filters, coded=coded, cities=())
 
 
 def _city_code(sent: str, names: Mapping[str, str], codes_of_ibge: Mapping[str, str]) -> str:
@@ -566,6 +572,9 @@ class PageEffort(msgspec.Struct, frozen=True):
 
     candidates: int = 50_000
     seconds: float = 0.25
+
+
+COUNT_EFFORT = PageEffort(seconds=0.1)
 
 
 class Hits(msgspec.Struct, frozen=True):

@@ -114,16 +114,19 @@ _SIZES = {
 _FLAGS = {"true": "1", "1": "1", "false": "0", "0": "0"}
 _UFS = {uf.lower(): uf for uf in (*UFS, "EX")}
 _FLAG_WORDS = "true ou false"
-_ACTIVITY_WORDS = "CNAEs de 7 dígitos"
+# A division, group or class is the beginning of the codes of its activities.
+_ACTIVITY = "[0-9]{2,7}"
+_ACTIVITY_WORDS = "CNAEs de 7 dígitos ou os seus primeiros dígitos, de 2 a 6"
 
+ACTIVITY_FILTERS = ("cnae", "cnae_principal")
 CODED: Mapping[str, CodedFilter] = {
     "uf": CodedFilter("uf", _word(_UFS), lambda of: (of.uf,), "siglas de UF, ou EX"),
     "municipio": CodedFilter("mu", _form("[0-9]{4}"), lambda of: (of.city,), "municípios"),
     "cnae": CodedFilter(
-        "ca", _without("-/.", "[0-9]{7}"), lambda of: (of.activity, *of.others), _ACTIVITY_WORDS
+        "ca", _without("-/.", _ACTIVITY), lambda of: (of.activity, *of.others), _ACTIVITY_WORDS
     ),
     "cnae_principal": CodedFilter(
-        "cn", _without("-/.", "[0-9]{7}"), lambda of: (of.activity,), _ACTIVITY_WORDS
+        "cn", _without("-/.", _ACTIVITY), lambda of: (of.activity,), _ACTIVITY_WORDS
     ),
     "divisao": CodedFilter(
         "cd", _form("[0-9]{2}"), lambda of: (division_of(of.activity),),
@@ -159,6 +162,8 @@ YEAR_MAX = 2039  # later days are found too, but slower
 CAPITAL = "kc"
 CAPITAL_CLASS_MAX = 31
 CAPITAL_CLASSES = [f"{number:02d}" for number in range(CAPITAL_CLASS_MAX + 1)]
+CAPITAL_STEP = "ks"
+NEGATIVE_STEP = "-"
 PARTNER_CPF, PARTNER_ROOT = "pf", "pj"
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.ASCII)
@@ -189,6 +194,29 @@ def capital_class(amount: Decimal) -> int:
     return min(2 * len(reais) - 1 + (reais[0] >= "3"), CAPITAL_CLASS_MAX)
 
 
+def capital_step(amount: Decimal) -> str:
+    """Return the step of an amount within its class.
+
+    That is the number of its digits, the first two, and `0` if only zeros follow, else `1`. Steps
+    of a class grow with the amount; `-` is a negative amount.
+    """
+    if amount < 0:
+        return NEGATIVE_STEP
+    reais = str(int(amount))
+    firsts = reais[:2].ljust(2, "0")
+    round_amount = int(firsts) * 10 ** (len(reais) - 2) if len(reais) > 1 else int(reais)
+    return f"{len(reais):02d}{firsts}{int(amount != round_amount)}"
+
+
+def steps_of_class(number: int) -> Sequence[str]:
+    """Return the steps of a class of amounts, in order."""
+    if number == 0:
+        return (NEGATIVE_STEP, "01000", "01001")
+    digits, firsts = (number + 1) // 2, range(30, 100) if number % 2 == 0 else range(10, 30)
+    steps = firsts if digits > 1 else firsts[::10]
+    return [f"{digits:02d}{first}{more}" for first in steps for more in "01"]
+
+
 def tokens_of(record: SearchRecord) -> str:
     """Return all index tokens of a record, separated by blanks."""
     found = {*indexed_words_of(record.name), *indexed_words_of(record.trade_name)}
@@ -202,9 +230,17 @@ def tokens_of(record: SearchRecord) -> str:
         found.add(token(POSTAL, record.cep[:POSTAL_DIGITS]))
     for prefix, day in ((OPENED, record.opened), (STATUS_CHANGED, record.status_day)):
         if day:
-            found.update((token(prefix, day[:4]), token(prefix, day[:4] + day[5:7])))
-    if record.capital is not None:
-        found.add(token(CAPITAL, CAPITAL_CLASSES[capital_class(record.capital)]))
+            # Its decade, its year, its month.
+            codes = (day[:3], day[:4], day[:4] + day[5:7])
+            found.update([token(prefix, code) for code in codes])
+        else:  # the token of no code, so that ranges can exclude it
+            found.add(token(prefix, ""))
+    amount = record.capital
+    if amount is None:
+        found.add(token(CAPITAL, ""))
+    else:
+        found.add(token(CAPITAL, CAPITAL_CLASSES[capital_class(amount)]))
+        found.add(token(CAPITAL_STEP, capital_step(amount)))
     return " ".join(found)
 
 

@@ -4,7 +4,7 @@ Charged like a lookup from the cache: the charge and the recorded answer are one
 the answer is sent. Filters are stored nowhere but under an idempotency key.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -78,6 +78,12 @@ class Searcher(Protocol):
 
     async def count(self, mode: Mode, filters: Filters) -> HitCount:
         """Return the number of hits. Raises `InvalidParameter`."""
+
+    async def counts(self, mode: Mode, several: Sequence[Filters]) -> Sequence[HitCount]:
+        """Return the numbers of hits; of those that time did not suffice for, 0, not exact.
+
+        Raises `InvalidParameter`.
+        """
 
     async def partners(self, mode: Mode, filters: PartnerFilters, limit: int) -> PartnersPage:
         """Return the first partners of that name or document."""
@@ -202,8 +208,15 @@ _PARAMETERS = {
             "Nomes (com `uf`), códigos da Receita Federal (4 dígitos) ou do IBGE (7 dígitos).",
             TEXT,
         ),
-        Parameter("cnae", "Atividades principais ou secundárias, 7 dígitos.", TEXT),
-        Parameter("cnae_principal", "Atividades principais, 7 dígitos.", TEXT),
+        Parameter(
+            "cnae",
+            "Atividades principais ou secundárias, 7 dígitos. Os primeiros dígitos são as de uma"
+            " divisão (2), um grupo (3) ou uma classe (5).",
+            TEXT,
+        ),
+        Parameter(
+            "cnae_principal", "Atividades principais, 7 dígitos ou os primeiros deles.", TEXT
+        ),
         Parameter("divisao", "Divisões da atividade principal, 2 dígitos.", TEXT),
         Parameter("natureza", "Naturezas jurídicas, 4 dígitos.", TEXT),
         Parameter(
@@ -406,6 +419,18 @@ class Searches:
                 raise errors.StillRunning(idempotency.COMMIT_SECONDS)
             raise error_for(declined)
         return Reply(request.request_id, 200, body, price, "cache", asked_ms=at_ms)
+
+    async def counts(
+        self, caller: Caller, several: Sequence[Mapping[str, str]]
+    ) -> Sequence[HitCount]:
+        """Count the hits of several filters, free of charge, for a page that was paid for.
+
+        Raises `CallerError`, `SearchUnavailable`.
+        """
+        today = civil_day(self.now_ms()).isoformat()
+        filters = [_allowed(read_filters(each.get, today), caller) for each in several]
+        with self.slots.slot(caller):
+            return await self.searcher.counts(caller.mode, filters)
 
     def _served(self, path: str) -> tuple[str, _Seek, Sequence[str]]:
         """Return the tariff rule, the search and its parameters."""

@@ -21,6 +21,8 @@ _PAGE_BYTES = 8192
 _PAGE_CACHE_KIB = 16 * 1024
 _MAPPED_BYTES = 1 << 40  # all of a file: SQLite maps no more than there is
 
+_MAPS, _STATM = Path("/proc/self/maps"), Path("/proc/self/statm")
+
 _META = "CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 
 
@@ -52,21 +54,42 @@ def open_finished(path: Path, *, mapped: bool = False) -> apsw.Connection:
     return connection
 
 
-def advise_random_access(path: Path) -> None:
-    """Advise the system that the mapped parts of a file are read at random.
+class MappedFiles:
+    """Mapped files that are read at random, and released before their pages fill the memory.
 
-    Otherwise it reads ahead around each missing page (up to 8 MB, depending on the disk): rows that
-    no lookup asked for, while lookups wait for the disk. Has no effect where the advice is not
-    supported.
+    Has no effect where the system does not support the advice.
     """
-    advise = getattr(ctypes.CDLL(None), "madvise", None)
-    maps = Path("/proc/self/maps")
-    if advise is None or not maps.exists():
-        return
-    for line in maps.read_text("utf-8").splitlines():
-        if line.endswith(f" {path.resolve()}"):
-            begin, end = (int(each, 16) for each in line.split()[0].split("-"))
-            advise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), mmap.MADV_RANDOM)
+
+    def __init__(self, *paths: Path) -> None:
+        """Advise the system about the parts that are mapped now.
+
+        Otherwise it reads ahead around each missing page (up to 8 MB, depending on the disk): rows
+        that no lookup asked for, while lookups wait for the disk.
+        """
+        self._advise = getattr(ctypes.CDLL(None), "madvise", None)
+        self._spans: list[tuple[int, int]] = []
+        if self._advise is None or not _MAPS.exists():
+            return
+        for line in _MAPS.read_text("utf-8").splitlines():
+            if any(line.endswith(f" {path.resolve()}") for path in paths):
+                begin, end = (int(each, 16) for each in line.split()[0].split("-"))
+                self._spans.append((begin, end - begin))
+        self._advise_all(mmap.MADV_RANDOM)
+
+    def release_above(self, most_bytes: int) -> None:
+        """Unmap the pages that were read, if the process has more bytes of files in memory.
+
+        They stay in the system's cache, and are mapped again when they are read.
+        """
+        if self._spans:
+            resident = int(_STATM.read_text("ascii").split()[2]) * mmap.PAGESIZE
+            if resident > most_bytes:
+                self._advise_all(mmap.MADV_DONTNEED)
+
+    def _advise_all(self, advice: int) -> None:
+        for begin, size in self._spans:
+            assert self._advise is not None
+            self._advise(ctypes.c_void_p(begin), ctypes.c_size_t(size), advice)
 
 
 def load(connection: apsw.Connection, name: str) -> Any:

@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 
+from balcao.core.federation import IBGE_CODES
+
 
 @cache
 def toms_by_ibge() -> Mapping[str, str]:
@@ -23,3 +25,10 @@ def toms_by_ibge() -> Mapping[str, str]:
 def ibge_by_tom() -> Mapping[str, str]:
     """Return IBGE's code (7 digits) by the Receita's (4 digits)."""
     return MappingProxyType({tom: ibge for ibge, tom in toms_by_ibge().items()})
+
+
+@cache
+def uf_by_tom() -> Mapping[str, str]:
+    """Return the UF by the Receita's code. IBGE's code begins with its own for the UF."""
+    ufs = {code: uf for uf, code in IBGE_CODES.items()}
+    return MappingProxyType({tom: ufs[ibge[:2]] for ibge, tom in toms_by_ibge().items()})

@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -50,6 +50,9 @@ class SearchPool:
 
     async def count(self, mode: Mode, filters: Filters) -> HitCount:
         return await self._run(mode, ("count", filters), HitCount)
+
+    async def counts(self, mode: Mode, several: Sequence[Filters]) -> Sequence[HitCount]:
+        return await self._run(mode, ("counts", several), list)
 
     async def partners(self, mode: Mode, filters: PartnerFilters, limit: int) -> PartnersPage:
         return await self._run(mode, ("partners", filters, limit), PartnersPage)

@@ -7,7 +7,7 @@ is closed, so it does not outlive the service.
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,7 +16,7 @@ from balcao.core.errors import BalcaoError, SearchUnavailable
 from balcao.core.search import Filters, HitCount, PartnerFilters
 from balcao.core.search_answers import CompaniesPage, PartnersPage
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.search.answering import CurrentIndex, companies, counted, partners
+from balcao.opendata.search.answering import CurrentIndex, companies, counted, counts, partners
 from balcao.opendata.search.index import SearchIndex
 from balcao.service import processes
 
@@ -26,19 +26,22 @@ NICE = 10
 # Requests are tuples with a tag, sent pickled.
 CompaniesRequest: TypeAlias = tuple[Literal["companies"], Filters, str | None, int]
 CountRequest: TypeAlias = tuple[Literal["count"], Filters]
+CountsRequest: TypeAlias = tuple[Literal["counts"], Sequence[Filters]]
 PartnersRequest: TypeAlias = tuple[Literal["partners"], PartnerFilters, int]
-SearchRequest: TypeAlias = CompaniesRequest | CountRequest | PartnersRequest
-Answer: TypeAlias = CompaniesPage | HitCount | PartnersPage
+SearchRequest: TypeAlias = CompaniesRequest | CountRequest | CountsRequest | PartnersRequest
+Answer: TypeAlias = CompaniesPage | HitCount | Sequence[HitCount] | PartnersPage
 
 
 def search(index: SearchIndex, request: SearchRequest) -> Answer:
-    """Return one page, a count, or partners. Raises the errors of `answering`."""
+    """Return one page, counts, or partners. Raises the errors of `answering`."""
     now = time.monotonic
     match request:
         case ("companies", filters, cursor, limit):
             return companies(index, filters, cursor, limit, now)
         case ("count", filters):
             return counted(index, filters, now)
+        case ("counts", several):
+            return counts(index, several, now)
         case ("partners", partner_filters, limit):
             return partners(index, partner_filters, limit, now)
 

@@ -1,11 +1,12 @@
 """Answers of searches, with texts in the place of the month's codes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from balcao.core.company import SIZE_TEXTS, STATUS_TEXTS, Coded
 from balcao.core.personal import mask_cpf_in_text
 from balcao.core.search import (
+    COUNT_EFFORT,
     LIMIT_MAX,
     Filters,
     HitCount,
@@ -24,6 +25,7 @@ from balcao.opendata.snapshot import CURRENT, current_path
 
 _CHECK_SECONDS = 1.0
 _BUDGET = PageEffort()
+_SECONDS_OF_COUNTS = 0.5
 
 
 class CurrentIndex:
@@ -74,7 +76,7 @@ def companies(
     index: SearchIndex, filters: Filters, cursor: str | None, limit: int, now: Seconds
 ) -> CompaniesPage:
     """Return one page. Raises `InvalidParameter`, `CursorOfAnotherMonth`, `OpenDataError`."""
-    filters = resolved(filters, index.domains["Municipios"], toms_by_ibge())
+    filters = _resolved(index, filters)
     place = read_cursor(cursor, index.stamp, filters)
     hits = find(index, filters, place, limit, _BUDGET, now)
     following = hits.following
@@ -88,8 +90,23 @@ def companies(
 
 def counted(index: SearchIndex, filters: Filters, now: Seconds) -> HitCount:
     """Return the number of hits. Raises `InvalidParameter`, `OpenDataError`."""
-    filters = resolved(filters, index.domains["Municipios"], toms_by_ibge())
-    return count(index, filters, _BUDGET, now)
+    filters = _resolved(index, filters)
+    return count(index, filters, COUNT_EFFORT, now)
+
+
+def counts(index: SearchIndex, each: Sequence[Filters], now: Seconds) -> Sequence[HitCount]:
+    """Return the numbers of hits of several filters, within one budget.
+
+    Raises `InvalidParameter`, `OpenDataError`.
+    """
+    deadline, found = now() + _SECONDS_OF_COUNTS, []
+    for filters in each:
+        effort = PageEffort(seconds=min(COUNT_EFFORT.seconds, deadline - now()))
+        known = effort.seconds > 0
+        found.append(
+            count(index, _resolved(index, filters), effort, now) if known else HitCount(0, False)
+        )
+    return found
 
 
 def partners(index: SearchIndex, filters: PartnerFilters, limit: int, now: Seconds) -> PartnersPage:
@@ -100,6 +117,11 @@ def partners(index: SearchIndex, filters: PartnerFilters, limit: int, now: Secon
         more,
         index.snapshot.extraction_date.isoformat(),
     )
+
+
+def _resolved(index: SearchIndex, filters: Filters) -> Filters:
+    domains = index.domains
+    return resolved(filters, domains["Municipios"], toms_by_ibge(), domains["Cnaes"])
 
 
 _Domains = Mapping[str, Mapping[str, str]]

@@ -14,16 +14,20 @@ import zstandard
 from balcao.core.search import Filters
 from balcao.core.search_record import PartnerSearchRecord, SearchRecord, tokens_of
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.files import advise_random_access, meta, open_finished
+from balcao.opendata.files import MappedFiles, meta, open_finished
 from balcao.opendata.keys import ORDERS_PER_ROOT, Numbers, key_text, number_of
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, unpack_keys
 from balcao.opendata.search.records import RowReader
 from balcao.opendata.snapshot import Snapshot, current_path
 
 # Version of the tokens' form; files of others are not read. A test fails if it must be raised.
-VERSION = 5
+VERSION = 6
 
 _STAMP_CHARACTERS = 8
+# Pages of the mapped files in memory, checked with each part and after some rows: a row may bring
+# in 128 kB, 64 of each file.
+_MAPPED_BYTES_MAX = 160 * 1024 * 1024
+_ROWS_PER_RELEASE = 256
 _FIRSTS = "SELECT first FROM part ORDER BY number"
 
 
@@ -44,6 +48,8 @@ class SearchIndex:
         except (apsw.Error, OSError) as error:
             raise OpenDataError(f"{path} não é o índice de busca de um mês") from error
         self.snapshot = snapshot
+        self.mapped = MappedFiles()  # none yet
+        self._rows_read = 0
         self.domains = snapshot.domains()
         self._reader = RowReader(snapshot.extraction_date)
         self._unpacker = zstandard.ZstdDecompressor()
@@ -79,6 +85,7 @@ class SearchIndex:
     def _parts_between(self, first: int, end: int) -> Iterator[int]:
         for part, (begin, stop) in self._parts:
             if begin < end and first < stop:
+                self.mapped.release_above(_MAPPED_BYTES_MAX)
                 yield part
 
     def count_matches(self, expression: str, first: int, end: int, most: int) -> int:
@@ -112,7 +119,21 @@ class SearchIndex:
         record = self._reader.establishment(row, *self.snapshot.company_rows(key[:8]))
         return record if filters.matches(record) else None
 
+    def fits(self, ordinal: int, filters: Filters) -> bool:
+        """Return whether days, amount and CEP of an establishment match; checks nothing else."""
+        key, row = self._row(ordinal)
+        if filters.wants_place_or_days and not filters.matches_place_and_days(
+            *self._reader.place_and_days(row)
+        ):
+            return False
+        if filters.capital == (None, None):
+            return True
+        return filters.bears(self._reader.capital(self.snapshot.company_rows(key[:8])[0]))
+
     def _row(self, ordinal: int) -> tuple[str, str]:
+        self._rows_read += 1
+        if self._rows_read % _ROWS_PER_RELEASE == 0:
+            self.mapped.release_above(_MAPPED_BYTES_MAX)
         key = key_text(self._key(ordinal))
         row = self.snapshot.establishment_row(key)
         if row is None:
@@ -189,8 +210,7 @@ def open_index(snapshot: Path) -> SearchIndex:
     except OpenDataError:
         opened.close()
         raise
-    for path in (snapshot, index_path(snapshot)):
-        advise_random_access(path)
+    index.mapped = MappedFiles(snapshot, index_path(snapshot))
     return index
 
 

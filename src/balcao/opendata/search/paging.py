@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
+
 from balcao.core.search import (
     COUNT_MAX,
     RANKED_MAX,
@@ -21,16 +23,23 @@ Seconds = Callable[[], float]
 class _CandidateScan:
     """Yields candidates from an ordinal on, until the budget is used up."""
 
-    def __init__(
-        self, index: SearchIndex, filters: Filters, first: int, budget: PageEffort, now: Seconds
+    def __init__(  # noqa: PLR0917  # as `find`
+        self,
+        index: SearchIndex,
+        filters: Filters,
+        first: int,
+        budget: PageEffort,
+        now: Seconds,
+        expression: str | None = None,
     ) -> None:
+        """Begin at ordinal `first`. `expression`: a query of some candidates; None: of all."""
         self._index = index
         self._filters = filters
         self._budget = budget
         self._now = now
         self._deadline = now() + budget.seconds
         self._examined = 0
-        self._expression = filters.expression  # computed once, not for each part
+        self._expression = expression or filters.expression  # computed once, not for each part
         self.following = first  # the first ordinal that was not examined
         self.exhausted = False  # whether the budget was used up before the end
 
@@ -119,20 +128,30 @@ def _ranked(  # noqa: PLR0917  # as `find`
 
 
 def count(index: SearchIndex, filters: Filters, budget: PageEffort, now: Seconds) -> HitCount:
-    """Count the hits, exactly up to `COUNT_MAX` where the budget suffices."""
-    expression, total = filters.expression, 0
-    if expression is not None and filters.exact_by_index:
-        deadline = now() + budget.seconds
+    """Count the hits, exactly up to `COUNT_MAX` where the budget suffices.
+
+    The index counts those of which it is certain; the others are checked one by one.
+    """
+    certain, total = filters.certain, 0
+    begun = now()
+    if certain is not None:
         for first, end in index.parts(0):
-            total += index.count_matches(expression, first, end, COUNT_MAX + 1 - total)
+            total += index.count_matches(certain, first, end, COUNT_MAX + 1 - total)
             if total > COUNT_MAX:
                 return HitCount(COUNT_MAX, False)
-            if end < index.count and now() >= deadline:
+            if end < index.count and now() - begun >= budget.seconds:
                 return HitCount(total, False)
-        return HitCount(total, True)
-    scan = _CandidateScan(index, filters, 0, budget, now)
+        if filters.uncertain is None:
+            return HitCount(total, True)
+    rest = msgspec.structs.replace(budget, seconds=budget.seconds - (now() - begun))
+    scan = _CandidateScan(index, filters, 0, rest, now, certain and filters.uncertain)
+    by_index = filters.index_checks_codes
     for ordinal in scan.candidates():
-        total += index.matching(ordinal, filters) is not None
+        total += (
+            index.fits(ordinal, filters)
+            if by_index
+            else index.matching(ordinal, filters) is not None
+        )
         if total > COUNT_MAX:
             return HitCount(COUNT_MAX, False)
     return HitCount(total, not scan.exhausted)

@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
 from balcao.core.search_record import PartnerSearchRecord, SearchRecord, domain_of
-from balcao.opendata.layout import ESTABELECIMENTOS, SEPARATOR
+from balcao.opendata.layout import EMPRESAS, ESTABELECIMENTOS, SEPARATOR
 from balcao.opendata.rows import read_day
 from balcao.opendata.tally import latest_date
 
@@ -14,6 +14,7 @@ _SEPARATOR = chr(SEPARATOR)
 _CEP, _OPENED, _STATUS_DAY = map(
     ESTABELECIMENTOS.columns.index, ("cep", "data_inicio_atividade", "data_situacao_cadastral")
 )
+_CAPITAL = EMPRESAS.columns.index("capital_social")
 _HEAD_OFFICE = "1"
 _YES = "S"
 # Days since the sixties and a few junk values: nearly every date repeats.
@@ -74,6 +75,10 @@ class RowReader:
             self._day(fields[_OPENED]),
             self._day(fields[_STATUS_DAY]),
         )
+
+    def capital(self, company_row: str | None) -> Decimal | None:
+        """Return the capital in a company's row; that of `establishment`."""
+        return None if company_row is None else _amount(company_row.split(_SEPARATOR)[_CAPITAL])
 
     def partner(self, row: str, cnpj: str, company: str) -> PartnerSearchRecord:
         """Return one partner of the company of `cnpj`."""

@@ -19,6 +19,7 @@ from balcao.core.search_record import (
     ACTIVITY_NOT_INFORMED,
     CAPITAL,
     CAPITAL_CLASS_MAX,
+    CAPITAL_STEP,
     CODED,
     OPENED,
     PARTNER_CPF,
@@ -134,8 +135,9 @@ class TextMaker:
             (STATUS_CHANGED, "data_situacao_cadastral"),
         ):
             day, known = lines.day(rows, column, self._latest)
-            for digits in (4, 6):  # its year, its month
+            for digits in (3, 4, 6):  # its decade, its year, its month
                 lines.put(prefix, day[:, :digits], known)
+            lines.put_absence(prefix, known)
         return lines
 
     def _domains(self, emails: bytes) -> Sequence[str]:
@@ -167,6 +169,10 @@ class _Lines:
         piece[:, len(before) : -1] = codes
         piece[~known] = _BLANK
         self.pieces.append(piece)
+
+    def put_absence(self, prefix: str, known: Flags) -> None:
+        """Add the token of no code to each row whose code is not known."""
+        self.put(prefix, np.zeros((len(known), 0), np.uint8), ~known)
 
     def put_flag(self, prefix: str, flag: Flags) -> None:
         """Add a token `1` or `0` to every row."""
@@ -211,8 +217,8 @@ class _Lines:
         self.odd |= (whole & ~known & ~are_digits(codes)) | (lengths > _DATE_WIDTH)
         return codes, known
 
-    def capital_class(self, rows: Columns, column: str) -> tuple[Bytes, Flags]:
-        """Return the classes of amounts like `1000,00` (`core.listing.capital_class`)."""
+    def capital(self, rows: Columns, column: str) -> tuple[Bytes, Bytes, Flags]:
+        """Return the classes and steps of amounts like `1000,00`, and which rows have one."""
         lengths, text = rows.lengths(column), rows.characters(column, _AMOUNT_WIDTH)
         place = np.arange(_AMOUNT_WIDTH) - lengths[:, np.newaxis] + len(_CENTS)
         digits = (text >= _ZERO) & (text <= _NINE)
@@ -224,8 +230,15 @@ class _Lines:
         self.odd |= ~known & (lengths > 0)
         number = np.where(nothing, 0, 2 * reais - 1 + (text[:, 0] >= _THREE))
         number = np.clip(number, 0, CAPITAL_CLASS_MAX)
-        places = np.stack((number // 10, number % 10), axis=1)
-        return places.astype(np.uint8) + np.uint8(_ZERO), known
+        second = np.where(reais > 1, text[:, 1], _ZERO)
+        after = (place != 0) & (place < len(_CENTS)) & (np.arange(_AMOUNT_WIDTH) > 0)
+        after[:, 1] &= reais == 1
+        more = ((text != _ZERO) & after).any(axis=1)
+        classes = np.stack((number // 10, number % 10), axis=1)
+        firsts = (text[:, 0] - np.uint8(_ZERO), second - np.uint8(_ZERO))
+        steps = np.stack((reais // 10, reais % 10, *firsts, more), axis=1)
+        zero = np.uint8(_ZERO)
+        return classes.astype(np.uint8) + zero, steps.astype(np.uint8) + zero, known
 
     def __getitem__(self, rows: Positions) -> "_Lines":
         chosen = _Lines(0)
@@ -243,7 +256,10 @@ def _company_codes(rows: Columns) -> _Lines:
     lines.marked = known & _IS_PERSON[numbers]
     lines.put(PERSON, zeros, ~lines.marked)
     lines.put(CODED["porte"].prefix, *lines.code(rows, "porte", 2))
-    lines.put(CAPITAL, *lines.capital_class(rows, "capital_social"))
+    classes, steps, known = lines.capital(rows, "capital_social")
+    lines.put(CAPITAL, classes, known)
+    lines.put(CAPITAL_STEP, steps, known)
+    lines.put_absence(CAPITAL, known)
     return lines
 
 
