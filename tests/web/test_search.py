@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -13,7 +14,7 @@ from balcao.core.idempotency import digest
 from balcao.home import Home
 from balcao.opendata.search.building import build_index
 from balcao.web.kit.context import PageContext
-from balcao.web.pages import search
+from balcao.web.pages.search import pages as search
 from tests.service import CREDITS, Client, Service, open_service
 from tests.web.browser import Browser, PageResponse, signed_in
 
@@ -63,7 +64,7 @@ def fields(response: PageResponse, form: str) -> dict[str, str]:
 
 
 def companies(response: PageResponse) -> list[str]:
-    links = response.tree.xpath("//ul[@class='found-companies']//h2/a/@href")
+    links = response.tree.xpath("//table[contains(@class, 'found-companies')]//th/span/a/@href")
     return [link.rpartition("/")[2] for link in links]
 
 
@@ -232,9 +233,12 @@ def test_nothing_found_is_free(house: Service, browser: Browser, mine: Client) -
     ("filters", "status", "expected"),
     [
         ({}, 422, "Nenhum filtro preenchido"),
-        ({"uf": "XX"}, 422, "“UF” aceita"),
-        ({"capital_min": "mil"}, 422, "“Capital mínimo, em reais” deve"),
-        ({"municipio": "Lugar Nenhum", "uf": "SP"}, 422, "“Município”"),
+        ({"uf": "XX"}, 422, "Aceita siglas de UF"),
+        ({"capital_min": "mil"}, 422, "Deve ser um valor em reais"),
+        ({"municipio": "Lugar Nenhum", "uf": "SP"}, 422, "“Lugar Nenhum” não encontrado"),
+        ({"cnae": "xyzxyz"}, 422, "Nenhuma atividade com “xyzxyz”"),
+        ({"cnae": "12345"}, 422, "código desconhecido: 12345"),
+        ({"aberta_desde": "2020-01-02", "aberta_ate": "2020-01-01"}, 422, "É posterior a “Aberta"),
         ({"uf": "SP", "cursor": "00000000.c1"}, 410, ""),
         ({"uf": "SP", "pessoas": "true"}, 403, ""),
     ],
@@ -252,6 +256,105 @@ def test_errors_are_explained_and_fields_kept(
                 value
             ]
     assert spent(house, mine) == 0
+
+
+def error_at(response: PageResponse, name: str) -> str:
+    """Return the error at a field, which names it as its description."""
+    (field,) = response.tree.xpath(f"//form[@id='busca']//*[@name='{name}']")
+    assert field.get("aria-invalid") == "true"
+    assert f"{name}-error" in field.get("aria-describedby")
+    return str(response.tree.xpath(f"string(//p[@id='{name}-error'])"))
+
+
+def ticked(response: PageResponse, name: str) -> Mapping[str, str]:
+    """Return the choices below a field, by the name of the box."""
+    boxes = response.tree.xpath(f"//input[starts-with(@name, 't_{name}_')]")
+    return {box.get("name"): " ".join(box.xpath("string(..)").split()) for box in boxes}
+
+
+def test_every_wrong_field_has_its_error(house: Service, browser: Browser, mine: Client) -> None:
+    response = search_for(browser, uf="XX", cep="12", cnae="padaria")
+    assert "Aceita siglas de UF" in error_at(response, "uf")
+    assert "de 5 a 8 dígitos" in error_at(response, "cep")
+    assert "Atividades com “padaria”" in error_at(response, "cnae")
+    assert not response.tree.xpath("//*[@name='q'][@aria-invalid]")
+    assert spent(house, mine) == 0
+
+
+def test_an_activity_in_words_is_chosen_and_then_searched(
+    house: Service, browser: Browser, mine: Client
+) -> None:
+    response = search_for(browser, uf="SP", cnae="padaria, 6201501")
+    offered = ticked(response, "cnae")
+    assert "padaria" in offered["t_cnae_4721102"].lower()
+    assert spent(house, mine) == 0
+    chosen = search_for(browser, uf="SP", cnae="padaria, 6201501", t_cnae_4721102="1")
+    assert chosen.field("cnae") == "6201501, 4721102"
+    assert companies(chosen) == companies(search_for(browser, uf="SP", cnae="4721102,6201501"))
+
+
+def test_a_town_with_a_typing_error_is_suggested(house: Service, browser: Browser) -> None:
+    response = search_for(browser, municipio="sao pualo")
+    assert "Você quis dizer" in error_at(response, "municipio")
+    (box,) = ticked(response, "municipio")
+    assert box == "t_municipio_SAO PAULO/SP"
+    chosen = search_for(browser, municipio="sao pualo", **{box: "1"})
+    assert companies(chosen) == companies(search_for(browser, municipio="sao paulo", uf="SP"))
+    # A name of one town needs no UF.
+    assert search_for(browser, municipio="São Paulo").field("municipio") == "SAO PAULO/SP"
+    elsewhere = search_for(browser, municipio="São Paulo", uf="RJ")
+    assert "Há em SP" in error_at(elsewhere, "municipio")
+
+
+def test_values_are_suggested_while_typing(browser: Browser) -> None:
+    def suggested(**typed: str) -> list[str]:
+        return re.findall('data-value="([^"]+)"', browser.post(f"{SEARCH}/sugestoes", typed).text)
+
+    assert "4721102" in suggested(campo="cnae", texto="6201501, padar")
+    assert "4721102" in suggested(campo="cnae_principal", texto="4721-1")
+    assert suggested(campo="municipio", texto="são paul", uf="SP")[0] == "SAO PAULO/SP"
+    assert suggested(campo="municipio", texto="são paul", uf="RJ") == []
+    assert suggested(campo="q", texto="padaria") == suggested(campo="cnae", texto="p") == []
+
+
+def test_the_total_comes_with_the_first_page(house: Service, browser: Browser) -> None:
+    by = house.account("total")
+    total = house.get("/buscas/v1/empresas/contagem?uf=SP", by).json["total"]
+    response = search_for(browser, uf="SP", limite="20")
+    assert f"{total} estabelecimentos" in response.words
+    assert "Nesta página, 20. Cobrado: 1 crédito." in response.words
+    assert "estabelecimentos, sem" not in sent(browser, fields(response, "mais")).words
+
+
+def test_counts_by_activity_narrow_the_search(
+    house: Service, browser: Browser, mine: Client
+) -> None:
+    """From sections to subclasses, each level with the number of hits below it."""
+    response = search_for(browser, uf="SP", limite="100")
+    total, levels = len(companies(response)), []
+    for cost in range(1, 6):
+        assert spent(house, mine) == cost
+        links = response.tree.xpath("//p[@id='atividades']/a/@href")
+        if not links:
+            break
+        counted = browser.get(links[0].partition("#")[0])
+        rows = counted.tree.xpath("//section[@id='atividades']//tbody/tr")
+        numbers = {
+            row.xpath("string(.//button/@value)"): int(row.xpath("string(td[@class='number'])"))
+            for row in rows
+        }
+        assert sum(numbers.values()) <= total
+        narrowest, total = max(numbers.items(), key=lambda each: each[1])
+        levels.append(narrowest)
+        form = {**fields(counted, "por-atividade"), "atividade": narrowest}
+        response = sent(browser, form)
+        assert len(companies(response)) == total
+    assert [level.partition("=")[0] for level in levels[:3]] == [
+        "divisao",
+        "divisao",
+        "cnae_principal",
+    ]
+    assert len(levels) == 5
 
 
 def test_amounts_as_people_write_them(browser: Browser) -> None:

@@ -46,7 +46,9 @@ def search(  # one option a filter
     municipio: Annotated[
         str, _filter("Nomes (com --uf) ou códigos.", "--city", "--municipio")
     ] = "",
-    cnae: Annotated[str, _filter("Atividades, principais ou não, de 7 dígitos.", "--cnae")] = "",
+    cnae: Annotated[
+        str, _filter("Atividades, principais ou não: 7 dígitos ou os primeiros.", "--cnae")
+    ] = "",
     divisao: Annotated[
         str, _filter("Divisões da CNAE, de 2 dígitos.", "--division", "--divisao")
     ] = "",

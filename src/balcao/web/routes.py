@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from balcao.web.kit.account_pages import AccountPage, for_managers_and_operators, for_operators
 from balcao.web.kit.application import Answer, Page
-from balcao.web.pages import front_page, home, search, search_box
+from balcao.web.pages import front_page, home, search_box
 from balcao.web.pages.batches import actions, live
 from balcao.web.pages.batches import form as new_batch
 from balcao.web.pages.batches import pages as batches
@@ -33,6 +33,7 @@ from balcao.web.pages.operator import (
     sources,
     system,
 )
+from balcao.web.pages.search import pages as search
 from balcao.web.pages.signing import forgotten, myself
 from balcao.web.pages.signing import pages as signing
 from balcao.web.pages.statement import files, month, notice, pages
@@ -132,6 +133,8 @@ PAGES: Sequence[Page] = (
     Page("/app/busca", "app:busca", "account", search.show),
     Page("/app/busca", "app:buscar", "account", search.submit, "POST"),
     Page(_FOUND, "app:busca-resultado", "account", search.show_found),
+    Page("/app/busca/sugestoes", "app:busca-sugestoes", "account", search.suggest, "POST"),
+    Page(f"{_FOUND}/atividades", "app:busca-atividades", "account", search.by_activity),
     Page(f"{_FOUND}/pagina.csv", "app:busca-csv", "account", search.as_table),
     Page(f"{_FOUND}/lote", "app:busca-lote", "account", search.to_batch, "POST"),
     Page("/app/empresas/{cnpj}", "app:empresa", "account", company.show),

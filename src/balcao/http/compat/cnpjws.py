@@ -1,11 +1,11 @@
 """cnpj.ws: `GET /cnpj/{cnpj}`, nested (contract 16.3)."""
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
 
+from balcao.core.activities import section_of
 from balcao.core.company import ABROAD_UF, Coded, Company, Partner
 from balcao.core.federation import IBGE_CODES
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_with_details
@@ -165,11 +165,6 @@ _HOME = NestedCountry("1058", "BR", "BRA", "Brasil", BRAZIL)
 _KINDS = {"1": "Pessoa Jurídica", "2": "Pessoa Física", "3": "Estrangeiro"}
 _ABROAD_KIND = "3"
 _YES_NO = {True: "Sim", False: "Não", None: None}
-# Sections of activities (CNAE 2), by the division that each begins with.
-_SECTIONS = "ABCDEFGHIJKLMNOPQRSTU"
-_FIRST_DIVISIONS = (
-    1, 5, 10, 35, 36, 41, 45, 49, 55, 58, 64, 68, 69, 77, 84, 85, 86, 90, 94, 97, 99,
-)  # fmt: skip
 _UFS: Mapping[str, str] = {
     "AC": "Acre", "AL": "Alagoas", "AM": "Amazonas", "AP": "Amapá", "BA": "Bahia", "CE": "Ceará",
     "DF": "Distrito Federal", "ES": "Espírito Santo", "GO": "Goiás", "MA": "Maranhão",
@@ -325,10 +320,8 @@ def _role(known: PartnerDetail | None, partner: Partner) -> NestedNumber | None:
 
 def _activity(coded: Coded) -> NestedActivity:
     code = coded.codigo
-    division = number(division_of(code)) if code and len(code) == 7 else None
-    section = None
-    if division:
-        section = _SECTIONS[bisect_right(_FIRST_DIVISIONS, division) - 1]
+    division = division_of(code) if code and len(code) == 7 else ""
+    section = section_of(division) if number(division) else None
     return NestedActivity(
         id=code,
         secao=section,

@@ -6,19 +6,19 @@ from the recorded answer, free of charge.
 """
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from typing import IO
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from balcao.core import idempotency
-from balcao.core.calendar import HOUR_MS
+from balcao.core.calendar import HOUR_MS, civil_day
 from balcao.core.csv_table import write_csv
-from balcao.core.document_reader import Reading, read, unlabelled
-from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
+from balcao.core.document_reader import unlabelled
+from balcao.core.documents import Cnpj
 from balcao.core.errors import (
     BalcaoError,
     CallerError,
@@ -33,7 +33,7 @@ from balcao.core.ledger import Finish
 from balcao.core.notices import Notice
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
-from balcao.core.search import FILTER_NAMES
+from balcao.core.search import HitCount
 from balcao.core.search_answers import CompanyFound
 from balcao.core.writing import cnpj
 from balcao.http.authenticator import must_wait
@@ -54,44 +54,34 @@ from balcao.web.kit.exports import CSV
 from balcao.web.kit.lookups import outcomes
 from balcao.web.kit.lookups.asking import attempt_of, suspended
 from balcao.web.pages.batches import begun_with
+from balcao.web.pages.search.activities import (
+    LevelCount,
+    counted,
+    levels_of,
+    narrowed_filters,
+    narrowing,
+)
+from balcao.web.pages.search.terms import (
+    ACTIVITIES,
+    FIELDS,
+    LABELS,
+    SIZES,
+    TOWNS,
+    USUAL_SIZE,
+    Choice,
+    MonthNames,
+    Terms,
+    complaint_about,
+    names_of,
+    reading,
+    suggested,
+    typed_filters,
+    understood,
+)
 
 PATH = "/app/busca"
 PAGES = f"{PATH}/resultado"
 
-SIZES = ("20", "50", "100")
-_USUAL_SIZE = "50"
-_CHARACTERS_MAX = 500
-_FIELDS = (*FILTER_NAMES, "pessoas", "limite", "cursor")
-# Their labels on the page; errors of the API name its parameters.
-_LABELS = {
-    "q": "Nome",
-    "uf": "UF",
-    "municipio": "Município",
-    "cnae": "CNAE",
-    "situacao": "Situação",
-    "porte": "Porte",
-    "matriz": "Estabelecimentos",
-    "limite": "Por página",
-    "aberta_desde": "Aberta desde",
-    "aberta_ate": "Aberta até",
-    "situacao_desde": "Nesta situação desde",
-    "situacao_ate": "Nesta situação até",
-    "capital_min": "Capital mínimo, em reais",
-    "capital_max": "Capital máximo, em reais",
-    "simples": "Simples Nacional",
-    "mei": "MEI",
-    "cnae_principal": "CNAE principal",
-    "divisao": "Divisão da CNAE",
-    "natureza": "Natureza jurídica",
-    "motivo": "Motivo da situação",
-    "cep": "CEP ou início do CEP",
-    "ddd": "DDD",
-    "dominio": "Domínio do e-mail",
-    "raiz": "Raiz do CNPJ",
-    "pessoas": "Incluir empresários individuais e produtores",
-}
-_NAMED = re.compile(r"\b(?:O parâmetro )?(" + "|".join(_LABELS) + r")\b")
-_AMOUNTS = ("capital_min", "capital_max")
 # Prefix of a company's checkbox; each has its own name.
 _TICKED = "e_"
 # Prefix of a page's number: the key of the recorded question.
@@ -104,6 +94,7 @@ class SubmittedSearch(msgspec.Struct, frozen=True):
     form_id: str = ""
     path: str = COMPANIES
     filters: Mapping[str, str] = {}
+    hits: HitCount | None = None  # of the whole search, with its first page
 
 
 async def show(context: PageContext) -> Response:
@@ -116,30 +107,55 @@ async def submit(context: PageContext) -> Response:
     if context.account.suspended_ms is not None:
         return suspended(context)
     path = COUNT if context.typed("acao") == "contar" else COMPANIES
-    search = SubmittedSearch(context.typed("form_id"), path, _typed(context))
-    if path == COMPANIES and (company := _company_alone(search.filters.get("q", ""))):
+    typed = typed_filters(context)
+    if path == COMPANIES and (company := _company_alone(typed.get("q", ""))):
         return context.redirect(f"/app/empresas/{company.text}")
+    search = SubmittedSearch(context.typed("form_id"), path, typed)
+    names = _names(context)
+    if names is not None:
+        terms = understood(typed, context.form, names, civil_day(context.now_ms()).isoformat())
+        narrower = narrowing(context.typed("atividade"))
+        search = replace(search, filters={**terms.filters, **narrower})
+        if terms.complaints:
+            return _complaining(context, search, terms)
     try:
+        search = replace(search, hits=await _counted_beside(context, search))
         context.reply = await _answer(context, search)
     except (CallerError, Overloaded, SearchUnavailable, StorageFailed) as error:
         return _refused(context, search, error)
     return context.redirect(f"{PAGES}/{_number(context, search)}")
 
 
+async def suggest(context: PageContext) -> Response:
+    """Return the options of a field for the text typed so far, for a script."""
+    name, names = context.typed("campo"), _names(context)
+    found: Sequence[Choice] = ()
+    if names is not None and name in (*ACTIVITIES, *TOWNS):
+        found = suggested(name, context.typed("texto"), context.typed("uf"), names)
+    return context.page("_sugestoes.html", choices=found, name=name)
+
+
+def _names(context: PageContext) -> MonthNames | None:
+    """Return the names of the account's month; None if there is no month."""
+    try:
+        return names_of(current_path(context.tools.store(context.account.mode)))
+    except OpenDataError:
+        return None
+
+
+async def _counted_beside(context: PageContext, search: SubmittedSearch) -> HitCount | None:
+    """Return the number of hits of a first page; None for others."""
+    if search.path == COUNT or "cursor" in search.filters:
+        return None
+    filters = {name: value for name, value in search.filters.items() if name != "limite"}
+    caller = context.person.caller()
+    return (await context.tools.searches.counts(caller, [filters]))[0]
+
+
 def _company_alone(text: str) -> Cnpj | None:
     """Return the company if a text is its number alone. With more words, it is a search."""
-    found = _reading(unlabelled(text))
+    found = reading(unlabelled(text))
     return found.document if found.alone and isinstance(found.document, Cnpj) else None
-
-
-def _root(text: str) -> str:
-    """Return the root if the whole number of a company was typed; else the text."""
-    company = _reading(text).document
-    return company.root if isinstance(company, Cnpj) else text
-
-
-def _reading(text: str) -> Reading:
-    return read(text, {"cnpj"}, only=False, digits_least=CNPJ_CHARACTERS)
 
 
 async def show_found(context: PageContext) -> Response:
@@ -152,6 +168,26 @@ async def show_found(context: PageContext) -> Response:
     if isinstance(answer, CountAnswer):
         return _page(context, search, tally=answer, cost=cost)
     return _page(context, search, found=answer, cost=cost)
+
+
+async def by_activity(context: PageContext) -> Response:
+    """Show the result again, with its counts by main activity; free of charge."""
+    search, answer = await _paid_result(context)
+    names = _names(context)
+    levels = [] if names is None else levels_of(search.filters, names)
+    try:
+        hits = await context.tools.searches.counts(
+            context.person.caller(), narrowed_filters(search.filters, levels)
+        )
+    except (CallerError, Overloaded, SearchUnavailable) as error:
+        return _refused(context, search, error)
+    return _page(
+        context,
+        search,
+        found=answer if isinstance(answer, CompaniesAnswer) else None,
+        tally=answer if isinstance(answer, CountAnswer) else None,
+        by_activity=counted(levels, hits),
+    )
 
 
 async def as_table(context: PageContext) -> Response:
@@ -182,17 +218,6 @@ def is_searchable(context: PageContext) -> bool:
         return index_path(current_path(context.tools.store(context.account.mode))).is_file()
     except OpenDataError:
         return False
-
-
-def _typed(context: PageContext) -> Mapping[str, str]:
-    typed = {name: context.typed(name)[:_CHARACTERS_MAX] for name in _FIELDS}
-    for name in _AMOUNTS:  # in Brazilian format: 1.000,50
-        if "," in typed[name]:
-            typed[name] = typed[name].replace(".", "").replace(",", ".")
-    typed["raiz"] = ",".join(map(_root, typed["raiz"].split(",")))
-    if typed["limite"] not in SIZES:
-        typed["limite"] = _USUAL_SIZE
-    return {name: value for name, value in typed.items() if value}
 
 
 def _number(context: PageContext, search: SubmittedSearch) -> str:
@@ -298,23 +323,31 @@ def _page(
     cost: str = "",
     outcome: Notice | None = None,
     alert: str | None = None,
+    terms: Terms | None = None,
+    by_activity: Sequence[LevelCount] | None = None,
 ) -> Response:
     typed = search.filters
+    names = _names(context)
     return context.page(
         "busca.html",
         status,
-        filters={name: typed.get(name, "") for name in _FIELDS}
-        | {"limite": typed.get("limite", _USUAL_SIZE)},
+        filters={name: typed.get(name, "") for name in FIELDS}
+        | {"limite": typed.get("limite", USUAL_SIZE)},
         asked={name: value for name, value in typed.items() if name != "cursor"},
         form_id=search.form_id,
         number=context.request.path_params.get("number"),
-        labels=_LABELS,
+        labels=LABELS,
         sizes=SIZES,
         price=context.settings.preco_busca_creditos,
         available=context.available,
         searchable=is_searchable(context),
         may_people=sees_people(context.person.caller()),
         more_filters=any(typed.get(name) for name in _FURTHER),
+        errors={} if terms is None else terms.complaints,
+        choices={} if terms is None else terms.choices,
+        hits=search.hits,
+        by_activity=by_activity,
+        narrows=names is not None and bool(levels_of(typed, names)),
         found=found,
         tally=tally,
         cost=cost,
@@ -332,6 +365,19 @@ _FURTHER = (
 )  # fmt: skip
 
 
+def _complaining(context: PageContext, search: SubmittedSearch, terms: Terms) -> Response:
+    """Return the form with its errors at their fields."""
+    context.reply = Reply(context.request_id, 422, b"", 0, code=InvalidParameter.code)
+    asks = all(terms.choices.get(name) for name in terms.complaints)
+    outcome = Notice(
+        "info" if asks else "warn",
+        "Escolha uma das opções" if asks else "Confira os campos marcados",
+        ", ".join(f"“{LABELS[name]}”" for name in terms.complaints) + ".",
+        "Nada foi cobrado.",
+    )
+    return _page(context, search, 422, outcome=outcome, terms=terms)
+
+
 def _refused(context: PageContext, search: SubmittedSearch, error: BalcaoError) -> Response:
     problem = problem_of(error)
     status = 422 if problem.status == 400 else problem.status
@@ -344,13 +390,11 @@ def _refused(context: PageContext, search: SubmittedSearch, error: BalcaoError) 
             "Preencha ao menos um filtro.",
             problem.code,
         )
+    elif problem.status == 400 and (about := complaint_about(problem.message)) is not None:
+        return _complaining(context, search, Terms(search.filters, dict([about])))
     elif problem.status == 400:
         outcome = Notice(
-            "warn",
-            "Filtro inválido",
-            _in_words(problem.message),
-            "Nada foi cobrado.",
-            problem.code,
+            "warn", "Filtro inválido", problem.message, "Nada foi cobrado.", problem.code
         )
     else:
         outcome = outcomes.notice_for_refusal(
@@ -360,11 +404,6 @@ def _refused(context: PageContext, search: SubmittedSearch, error: BalcaoError) 
     if problem.retry_after_seconds is not None:
         response.headers["retry-after"] = str(problem.retry_after_seconds)
     return response
-
-
-def _in_words(message: str) -> str:
-    """Replace the API's parameter names in an error by the form's labels."""
-    return _NAMED.sub(lambda match: f"“{_LABELS[match[1]]}”", message)
 
 
 _COLUMNS = (
