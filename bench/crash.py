@@ -6,7 +6,8 @@
 Fails with an AssertionError at the first broken promise: an acknowledged charge that is missing, a
 request that was charged twice, balances that are not the sum of their entries, an unreleased hold
 of the killed process; over HTTP also a repeated Idempotency-Key with a different answer or a new
-charge.
+charge. Most requests over HTTP have a key; until the kill, some of these are sent twice at once and
+some answered ones are repeated.
 """
 
 import argparse
@@ -39,6 +40,10 @@ START_SECONDS_MAX = 60.0
 WORK_SECONDS = (0.3, 3.0)
 ACCOUNT = "queda"
 PATH = "/consultas/v2/cnpj-receita-federal/"
+
+# Shares of the requests until the kill: repetitions of an answered key, keys sent twice at once.
+REPEATED = 0.15
+TWICE = 0.15
 
 # Answered from the imported month: charge and answer are one commit.
 AT_HAND = ("90010001000100", "90010002000154", "90010007000268", "12ABC34501DE35")
@@ -94,14 +99,47 @@ class Diary:
     answered: list[tuple[Request, Answer]] = field(default_factory=list)
     by_key: dict[str, tuple[Request, Answer]] = field(default_factory=dict)
     unanswered: list[Request] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)  # of `by_key`
+    counts: Counter[str] = field(default_factory=Counter)  # of the requests before the kills
 
     def note(self, request: Request, answer: Answer) -> None:
         assert answer.status == 200, f"{answer.status}: {answer.body[:300]!r}"
         assert not answer.replayed, "a key that was never sent before was known"
         assert answer.charged == 1, f"{request} was answered for {answer.charged} credits"
+        self.keep(request, answer)
+
+    def keep(self, request: Request, answer: Answer) -> None:
+        """Keep an answer that must be in the ledger once."""
         self.answered.append((request, answer))
         if request.key is not None:
             self.by_key[request.key] = (request, answer)
+            self.keys.append(request.key)
+
+    def note_replay(self, request: Request, first: Answer, second: Answer) -> None:
+        """Check the answer to a repeated key."""
+        assert second.replayed, f"{request} was not recognised"
+        assert (second.status, second.body) == (first.status, first.body), request
+        assert (second.request_id, second.charged) == (first.request_id, 0), request
+        self.counts["repeated"] += 1
+
+    def note_twice(self, request: Request, answers: Sequence[Answer]) -> None:
+        """Check the answers to a key that was sent twice at once; those cut off are missing."""
+        given = [answer for answer in answers if answer.status != 409]
+        for answer in answers:
+            assert answer in given or b"OPERACAO_EM_ANDAMENTO" in answer.body, answer
+            assert answer in given or not answer.charged, answer
+        firsts = [answer for answer in given if not answer.replayed]
+        assert len(firsts) <= 1, f"{request} was carried out twice"
+        if firsts:
+            self.note(request, firsts[0])
+        elif given:  # the first answer was cut off
+            self.keep(request, given[0])
+        else:
+            self.unanswered.append(request)
+        for answer in given:
+            if firsts and answer is not firsts[0]:
+                self.note_replay(request, firsts[0], answer)
+        self.counts["twice at once"] += 1
 
 
 def run_http(cycles: int, folder: Path, seed: int) -> None:
@@ -135,7 +173,9 @@ def run_http(cycles: int, folder: Path, seed: int) -> None:
         )
     print(
         f"{cycles} kills, {len(diary.answered)} answers each charged once,"
-        f" {len(diary.by_key)} keys repeated after every restart without a charge; cut off: "
+        f" {len(diary.by_key)} keys repeated after every restart without a charge"
+        f" ({diary.counts['repeated']} repetitions, {diary.counts['twice at once']} keys sent twice"
+        " at once); cut off: "
         + ", ".join(f"{many} {fate}" for fate, many in sorted(totals.items()))
     )
 
@@ -191,14 +231,33 @@ class Callers:
 
     async def one_after_another(self, client: httpx2.AsyncClient) -> None:
         """Run one client until the server is gone."""
+        diary = self.diary
         while True:
-            request = some_request(self.dice, next(self.numbers))
-            try:
-                answer = await send(client, request)
-            except httpx2.TransportError:
-                self.diary.unanswered.append(request)
+            kind = self.dice.random()
+            if kind < REPEATED and diary.keys:
+                request, first = diary.by_key[self.dice.choice(diary.keys)]
+                with suppress(httpx2.TransportError):
+                    diary.note_replay(request, first, await send(client, request))
+                    continue
                 return
-            self.diary.note(request, answer)
+            request = some_request(self.dice, next(self.numbers))
+            times = 2 if request.key is not None and kind > 1 - TWICE else 1
+            answers = await asyncio.gather(
+                *(send(client, request) for _ in range(times)), return_exceptions=True
+            )
+            given = [answer for answer in answers if isinstance(answer, Answer)]
+            errors = [answer for answer in answers if isinstance(answer, BaseException)]
+            for error in errors:
+                if not isinstance(error, httpx2.TransportError):
+                    raise error
+            if times == 2:
+                diary.note_twice(request, given)
+            elif given:
+                diary.note(request, given[0])
+            else:
+                diary.unanswered.append(request)
+            if errors:
+                return
 
     async def replay(self, first_cut_off: int) -> Counter[str]:
         """Repeat every key of all cycles; count the fates of interrupted requests."""
@@ -213,9 +272,7 @@ class Callers:
             first_answers = list(diary.by_key.values())
             answers = await asyncio.gather(*(again(request) for request, _ in first_answers))
             for (request, first), second in zip(first_answers, answers, strict=True):
-                assert second.replayed, f"{request} was not recognised"
-                assert (second.status, second.body) == (first.status, first.body), request
-                assert (second.request_id, second.charged) == (first.request_id, 0), request
+                diary.note_replay(request, first, second)
 
             cut_off = diary.unanswered[first_cut_off:]
             keyed = [request for request in cut_off if request.key is not None]
@@ -271,8 +328,7 @@ def fate_of(request: Request, answer: Answer, diary: Diary) -> str:
     if answer.replayed:
         assert answer.charged == 0
         # Charged before the kill, but not answered: it must be in the ledger once.
-        diary.answered.append((request, answer))
-        diary.by_key[request.key] = (request, answer)
+        diary.keep(request, answer)
         return "finished before the kill"
     diary.note(request, answer)
     return "not begun before the kill"

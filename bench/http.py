@@ -3,8 +3,9 @@
     .venv/bin/python -m bench http [--rounds 5] [--seconds 3] [--folder /dev/shm]
 
 Cold: more companies than fit into memory, from the month's finished answers. Hot: 2,000 of them.
-Cached: a source's stored answers, of each operation; and again by Idempotency-Key. Only ratios are
-meaningful: machine and load generator are the same for all.
+Cached: a source's stored answers, of each operation. With new keys: each request has a new
+Idempotency-Key; a replay has one whose answer is recorded. Only ratios are meaningful: machine and
+load generator are the same for all.
 """
 
 import argparse
@@ -105,6 +106,19 @@ def _cache_status(port: int, key: str, path: str) -> str:
         return ""
 
 
+def with_new_keys(folder: Path, paths: Sequence[str]) -> Path:
+    """Write a script that requests the paths, each time with a new Idempotency-Key."""
+    return script_of(folder, f"keyed-{secrets.token_hex(4)}", paths, new_keys=True)
+
+
+def replays(folder: Path, port: int, key: str, paths: Sequence[str]) -> Path:
+    """Have the answer of each path recorded, and write a script that repeats the requests."""
+    names = [f"bench-{secrets.token_hex(8)}" for _ in paths]
+    for path, each in zip(paths, names, strict=True):
+        fetch(port, key, path, **{"idempotency-key": each})
+    return script_of(folder, f"replays-{secrets.token_hex(4)}", paths, names)
+
+
 def put_receipt(home: Path) -> str:
     """Store a receipt of 100 kB for the newest account, as if from a source; return its address."""
     content = b"%PDF-1.7\n" + secrets.token_bytes(RECEIPT_BYTES - 9)
@@ -152,13 +166,14 @@ def run(
                 script = script_of(folder, name, paths)
                 sides.append(Side(f"cached {name}", server, script, key, parts=ours))
             good, company = cached["federal certificate"], cached["company"]
-            names = [f"bench-{secrets.token_hex(8)}" for _ in good]
-            for path, each in zip(good, names, strict=True):
-                fetch(port, key, path, **{"idempotency-key": each})
-            replays = script_of(folder, "replays", good, names)
             file = script_of(folder, "receipt", [receipt])
             sides += [
-                Side("replay by Idempotency-Key", server, replays, key, parts=ours),
+                Side("hot, new keys", server, with_new_keys(folder, cold[:HOT]), key, parts=ours),
+                Side("hot, replay", server, replays(folder, port, key, cold[:KEPT]), key, 64, ours),
+                Side("company, new keys", server, with_new_keys(folder, company), key, 64, ours),
+                Side(
+                    "certificate, replay", server, replays(folder, port, key, good), key, 64, ours
+                ),
                 Side("one connection", server, sides[0].script, key, 1, ours, cold=True),
                 Side("receipt of 100 kB", server, file, key, parts=ours),
             ]
@@ -178,7 +193,7 @@ def run(
                 take_turns(sides, rounds, seconds)
         print(machine(where))
         title = "python -m bench http   (medians, 64 connections)"
-        return report(title, sides, [bare])
+        return report(title, sides, [bare, sides[1]])
 
 
 def main(words: Sequence[str]) -> None:

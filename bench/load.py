@@ -29,21 +29,31 @@ from bench.serving import free_port, running
 ROUNDS, SECONDS, CONNECTIONS = 5, 3, 64
 HELLO = "hello, Granian ASGI"  # full name: other servers' hellos are different references
 
-# Requests are built in advance: the generator only has to send them.
+# Requests are built in advance: the generator only has to send them, or to put a key between the
+# two halves of one.
 _SCRIPT = """
 local paths = {%s}
 local keys = {%s}
-local requests, at = {}, 0
+local new_keys = %s
+local requests, halves, at, sent = {}, {}, 0, 0
+local prefix = "bench-" .. os.time() .. "-"
 init = function(arguments)
   at = tonumber(arguments[1]) or 0
   for i, path in ipairs(paths) do
     if keys[i] then wrk.headers["idempotency-key"] = keys[i] end
+    if new_keys then wrk.headers["idempotency-key"] = "HERE" end
     requests[i] = wrk.format("GET", path)
+    if new_keys then
+      local from, to = requests[i]:find("HERE", 1, true)
+      halves[i] = {requests[i]:sub(1, from - 1), requests[i]:sub(to + 1)}
+    end
   end
 end
 request = function()
   at = at %% #requests + 1
-  return requests[at]
+  if not new_keys then return requests[at] end
+  sent = sent + 1
+  return halves[at][1] .. prefix .. sent .. halves[at][2]
 end
 """
 
@@ -101,12 +111,20 @@ def need_wrk() -> str:
 
 
 def script_of(
-    folder: Path, name: str, paths: Sequence[str], keys: Sequence[str] | None = None
+    folder: Path,
+    name: str,
+    paths: Sequence[str],
+    keys: Sequence[str] = (),
+    *,
+    new_keys: bool = False,
 ) -> Path:
-    """Write a wrk script that requests the paths in turn, each with its own Idempotency-Key."""
+    """Write a wrk script that requests the paths in turn.
+
+    `keys`: the Idempotency-Key of each path. `new_keys`: every request has a new one.
+    """
     path = folder / f"{name}.lua"
-    texts = (",".join(f'"{each}"' for each in those) for those in (paths, keys or []))
-    path.write_text(_SCRIPT % tuple(texts))
+    texts = (",".join(f'"{each}"' for each in those) for those in (paths, keys))
+    path.write_text(_SCRIPT % (*texts, "true" if new_keys else "false"))
     return path
 
 
@@ -238,16 +256,45 @@ def _spent_ns(before: Mapping[str, int], pids: Iterable[int]) -> int:
 
 def machine(folder: Path | None = None) -> str:
     """Describe the machine and the versions that figures depend on."""
-    # Distributions may optimise it without recording PGO.
-    optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    built = "with PGO" if optimised else "no PGO recorded in its build"
     p50, p99 = flush_ms(folder)
     return (
-        f"Python {platform.python_version()}, {built} ({sys.executable});"
+        f"Python {platform.python_version()}, {interpreter_build()} ({sys.executable});"
         f" hello: Granian {version('granian')}, ASGI, one worker;"
         f"\n{os.cpu_count()} cores, Linux {platform.release()}, load average"
         f" {os.getloadavg()[0]:.1f}; a flush of 8 kB takes {p50:.2f} ms (p99 {p99:.2f})"
     )
+
+
+def interpreter_build() -> str:
+    """Describe how the interpreter was built, as far as that is known.
+
+    Neither `PGO_PROF_USE_FLAG` nor the compiler's flags show whether a profile was used. Debian and
+    its derivatives build with one on the common processors, without `--enable-optimizations`.
+    """
+    arguments = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    levels = re.findall(r"-O\w+", sysconfig.get_config_var("CFLAGS") or "")
+    compiler = f"{platform.python_compiler()}{f' {levels[-1]}' if levels else ''}"
+    if "--enable-optimizations" in arguments:
+        return f"{compiler} with PGO"
+    package = _package_of(Path(sys.executable).resolve())
+    if package and platform.machine() in _PGO_MACHINES:
+        return f"{compiler}, package {package}: built with PGO by the distribution"
+    return f"{compiler} without PGO, as far as its build is recorded"
+
+
+_PGO_MACHINES = ("x86_64", "aarch64")
+
+
+def _package_of(executable: Path) -> str:
+    """Return the Debian package of a program, with its version; empty if it is from none."""
+    try:
+        owner = subprocess.run(
+            ["dpkg-query", "-S", str(executable)], capture_output=True, text=True, check=True
+        ).stdout.partition(":")[0]
+        shown = ["dpkg-query", "-W", "-f", "${Package} ${Version}", owner]
+        return subprocess.run(shown, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def flush_ms(folder: Path | None = None, times: int = 300) -> tuple[float, float]:

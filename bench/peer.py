@@ -21,6 +21,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from balcao.opendata.generator import generate
+from bench.http import KEPT, replays, with_new_keys
 from bench.load import (
     ROUNDS,
     SECONDS,
@@ -74,12 +75,18 @@ def prepare(folder: Path, establishments: int) -> str:
 
 
 @contextlib.contextmanager
-def ours(name: str, home: Path, key: str, script: Path) -> Iterator[list[Side]]:
-    """Serve this data folder, as two sides: 64 connections, and one."""
-    port = free_port()
+def ours(
+    name: str, home: Path, key: str, script: Path, paths: Sequence[str]
+) -> Iterator[list[Side]]:
+    """Serve this data folder, as several sides; the last one has one connection, the others 64."""
+    port, folder = free_port(), script.parent
     with running(SERVE, port, settings(home, port, **ONLY_THE_MONTH)) as pid:
+        new = with_new_keys(folder, paths)
+        again = replays(folder, port, key, paths[:KEPT])
         yield [
             Side(f"ours {name}", [port], script, key, parts=only(pid), cold=True),
+            Side(f"ours {name}, new keys", [port], new, key, parts=only(pid), cold=True),
+            Side(f"ours {name}, replay", [port], again, key, parts=only(pid)),
             Side(f"ours {name}, one connection", [port], script, key, 1, only(pid), cold=True),
         ]
 
@@ -121,22 +128,25 @@ def run(
     documents = documents_of(folder / "month")[:ASKED]
     with tempfile.TemporaryDirectory() as temporary, contextlib.ExitStack() as open_:
         scripts = Path(temporary)
-        script = script_of(scripts, "ours", [PREFIX + each for each in documents])
+        paths = [PREFIX + each for each in documents]
+        script = script_of(scripts, "ours", paths)
         others = theirs(peer, database, script_of(scripts, "peer", [f"/{d}" for d in documents]))
-        sides = open_.enter_context(ours("on disk", folder / "home", key, script))
+        places = [open_.enter_context(ours("on disk", folder / "home", key, script, paths))]
         if MEMORY.is_dir():
             copy = Path(open_.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
             shutil.copytree(folder / "home", copy / "home", ignore=_no_locks)
-            sides += open_.enter_context(ours("in memory", copy / "home", key, script))
-        same_companies(sides[0], others[0], documents[:COMPARED])
-        size = len(fetch(sides[0].ports[0], key, PREFIX + documents[0]))
+            memory = ours("in memory", copy / "home", key, script, paths)
+            places.append(open_.enter_context(memory))
+        plain = places[0][0]
+        same_companies(plain, others[0], documents[:COMPARED])
+        size = len(fetch(plain.ports[0], key, paths[0]))
         bare = open_.enter_context(hello(size, script))
-        many = [*sides[::2], others[0], bare]
-        one = [*sides[1::2], others[1]]
+        many = [*(side for sides in places for side in sides[:-1]), others[0], bare]
+        one = [*(sides[-1] for sides in places), others[1]]
         take_turns([*many, *one], rounds, seconds)
     print(machine(folder))
     title = f"python -m bench peer   (medians; {ASKED:,} companies of {establishments:,}, cold)"
-    figures = report(f"{title}, 64 connections", many, [others[0], bare])
+    figures = report(f"{title}, 64 connections", many, [others[0], plain, bare])
     return figures | report(f"{title}, one connection", one, [others[1]])
 
 

@@ -225,6 +225,10 @@ class Side:
                 _rows(desk, "SELECT * FROM certificate_trace", "request_id"), key=repr
             ),
             "receipts": sorted(_rows(desk, "SELECT * FROM receipt"), key=repr),
+            "keys": [
+                [masked(each) if isinstance(each, bytes) else each for each in row]
+                for row in sorted(_rows(desk, "SELECT * FROM idempotency", "request_id"), key=repr)
+            ],
             "accounts": desk.accounts(),
             "used": [
                 key.last_used_ms for each in desk.accounts() for key in desk.keys(each.account_id)
@@ -356,7 +360,7 @@ QUERIES = (
     "x=1&&y",
 )
 LINES = (
-    *((),) * 60,
+    *((),) * 80,
     *(("Accept-Encoding: gzip",),) * 4,
     ("accept-encoding: br, gzip;q=0.5", "Accept: */*"),
     ("Accept-Encoding: gzip;q=0",),
@@ -376,6 +380,12 @@ LINES = (
     (f"X-Cliente: {CPF}",),
     ("X-Referencia: " + "x" * 65,),
     ("X-Cliente: a", "Idempotency-Key: chave-0003", "Accept-Encoding: gzip"),
+    ("Idempotency-Key: chave-0004", "Idempotency-Key: chave-0004"),
+    ("Idempotency-Key: chave-0005", "X-Creditos-Maximos: 0"),
+    ("Idempotency-Key: chave 0006",),
+    ("Idempotency-Key: chave-0007", " dobrada"),
+    ("X-Chave: Idempotency-Key: chave-0008",),
+    ("Idempotency-Key: " + "x" * 129,),
     ("X-Forwarded-For: 203.0.113.9",),
     ("cache: 5",),
     ("Cache: 5", "cache: 6"),
@@ -395,8 +405,8 @@ LINES = (
 )
 
 
-def drawn(dice: random.Random) -> bytes:
-    """Draw a random request."""
+def drawn(dice: random.Random, *, keyed: bool = False) -> bytes:
+    """Draw a random request; `keyed`: with an Idempotency-Key."""
     cnpj = numbered(dice.randrange(60))
     query = dice.choice(QUERIES)
     punctuated = Cnpj(cnpj).punctuated
@@ -435,7 +445,24 @@ def drawn(dice: random.Random) -> bytes:
     )
     method = dice.choice((*("GET",) * 60, "HEAD", "OPTIONS", "POST", "get", "DELETE"))
     version = dice.choice((*("1.1",) * 60, "1.0", "2.0"))
-    return get(path, dice.choice(CALLERS), *dice.choice(LINES), method=method, version=version)
+    lines = dice.choice(LINES)
+    if keyed:
+        lines = tuple(dice.sample((*lines, key_line(dice, path)), len(lines) + 1))
+    return get(path, dice.choice(CALLERS), *lines, method=method, version=version)
+
+
+def key_line(dice: random.Random, path: str) -> str:
+    """Draw the line of an Idempotency-Key: a new one, one of the path's own, or a shared one."""
+    key = dice.choice(
+        (
+            f"{dice.getrandbits(64):016x}",
+            *(f"pedido-{zlib.crc32(path.encode())}-{dice.randrange(2)}",) * 2,
+            f"pedido-{dice.randrange(8)}",
+        )
+    )
+    name = dice.choice(("Idempotency-Key", "idempotency-key", "IDEMPOTENCY-Key"))
+    between, end = dice.choice((": ", ":", ":  ", ":\t")), dice.choice(("", "", " ", "!~"))
+    return f"{name}{between}{key}{end}"
 
 
 def masked(text: bytes) -> bytes:
@@ -458,39 +485,53 @@ def said(text: bytes) -> bytes:
 
 
 def later(side: Side) -> None:
-    """Count limits as on PostgreSQL: the verdicts arrive a little later."""
-    engine: Any = side.world.desk.engine
-    at_once = engine.charge_nowait
+    """Count limits and find keys as on PostgreSQL: the results arrive a little later."""
+    desk: Any = side.world.desk
 
-    def pay(*asked: Any) -> None:
-        asyncio.get_running_loop().call_soon(partial(at_once, *asked))
+    def defer(at_once: Any) -> Any:
+        return lambda *asked: asyncio.get_running_loop().call_soon(partial(at_once, *asked))
 
-    engine.charge_nowait = pay
+    desk.engine.charge_nowait = defer(desk.engine.charge_nowait)
+    desk.find_attempt_nowait = defer(desk.find_attempt_nowait)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_with_the_fast_path_and_without_it(tmp_path: Path, seed: int) -> None:
-    """More than 2,000 requests, one by one and in pipelines of two and three."""
+@pytest.mark.parametrize(("seed", "keyed"), [(1, 0), (2, 0), (3, 0.5), (4, 0), (5, 0.8), (6, 0.8)])
+def test_with_the_fast_path_and_without_it(tmp_path: Path, seed: int, keyed: float) -> None:
+    """More than 2,400 requests, one by one and in pipelines of two and three.
+
+    `keyed`: the share of requests with an Idempotency-Key.
+    """
     with ExitStack() as stack:
         sides = [
             stack.enter_context(opened(tmp_path / name, fast_path=name == "fast path"))
             for name in ("fast path", "front")
         ]
-        if seed == 4:
+        if seed in (4, 6):
             later(sides[0])
-        dice = random.Random(seed)
+        dice, before = random.Random(seed), list[bytes]()
         for number in range(400):
-            request = b"".join(drawn(dice) for _ in range(dice.choice((1, 1, 1, 1, 1, 2, 3))))
+            if before and dice.random() < keyed / 3:
+                request = dice.choice(before[-20:])
+            else:
+                request = b"".join(
+                    drawn(dice, keyed=dice.random() < keyed)
+                    for _ in range(dice.choice((1, 1, 1, 1, 1, 2, 3)))
+                )
+            before.append(request)
             end = not dice.randrange(40)
             fast, front = (said(side.say(request, end=end)) for side in sides)
             assert fast == front, (number, request)
-            seconds = dice.choice((*(0,) * 60, 0.1, 0.3, 0.6, 20))
+            seconds = dice.choice((*(0,) * 60, 0.1, 0.3, 0.6, 20, 97 * 3600 if keyed else 0))
             for side in sides:
                 side.world.clock.advance(seconds=seconds)
         with_it, without_it = (side.books() for side in sides)
         for name, kept in with_it.items():
             assert kept == without_it[name], name
-        assert sides[0].taken[True] > 100, sides[0].taken
+        assert sides[0].taken[True] > 75, sides[0].taken
+        if keyed:
+            replayed = [each for each in with_it["events"] if each.get("replayed")]
+            assert len(replayed) > 10
+            assert len(with_it["keys"]) > 50
 
 
 def test_by_tls_too(tmp_path: Path) -> None:
@@ -791,7 +832,7 @@ def test_a_bug_before_any_effect_is_left_to_the_front(
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("balcao.http.fast_path.all_available_now", bug)
+    monkeypatch.setattr("balcao.http.fast_request.all_available_now", bug)
     assert b" 200 OK" in side.say(get(company(FINISHED)))
     assert side.taken == {False: 1}
 
@@ -803,7 +844,7 @@ def test_a_bug_in_the_answer_closes_the_connection(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr("balcao.http.fast_path.on_the_wire", bug)
+        patched.setattr("balcao.http.fast_request.on_the_wire", bug)
         assert side.say(get(company(FINISHED))) == b""
     assert side.transport.closed
     side.connect()

@@ -1,46 +1,40 @@
 """Fast path: answers plain lookups whose answer is available now, without a task or a future.
 
 It answers exactly as `Front` would, or declines before any effect (ADR 0039). Both call the same
-functions: `remembered` keys, `parse`, `all_available_now`, `prepare_charge`, `on_the_wire`. Every
-other request, and every doubtful one, is left to `Front`.
+functions: `remembered` keys, `parse`, `replay_of`, `all_available_now`, `prepare_charge`,
+`on_the_wire`. Every other request, and every doubtful one, is left to `Front`. `fast_request.py`
+continues with the requests that are accepted here.
 """
 
 import asyncio
 import re
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-import structlog
 
 from balcao.core.access import Caller
 from balcao.core.documents import Cnpj, Cpf
-from balcao.core.errors import BalcaoError, CallerError
-from balcao.core.ledger import NO_TAGS, Change, Refusal, RequestTags
+from balcao.core.errors import BalcaoError
+from balcao.core.idempotency import KEY_CHARACTERS_MAX, KEY_CHARACTERS_MIN
+from balcao.core.ledger import NO_TAGS, RequestTags
 from balcao.core.memo import Doorkeeper, Memo
-from balcao.core.outcomes import Reply, reply_of
+from balcao.core.outcomes import Reply
 from balcao.core.questions import Question, Strategy
-from balcao.core.rate_limit import Verdict
+from balcao.http.fast_request import FastRequest
 from balcao.http.front import Front, event_of
 from balcao.http.read import read
 from balcao.http.routes import PREFIX
-from balcao.http.wire.cycle import CLOSE, status_line
-from balcao.http.wire.head import Head
-from balcao.http.write import on_the_wire
+from balcao.http.wire.head import FIELDS_MAX, Head
 from balcao.lookup.admit import check_access, require_client
-from balcao.lookup.available_now import AvailableOutcomes, FinishedUse, all_available_now
-from balcao.lookup.billing import Billing, error_for
+from balcao.lookup.available_now import FinishedUse
 from balcao.lookup.context import LookupContext, context_of
 from balcao.observability.metrics import RequestCount
-from balcao.operations import envelope
 from balcao.operations.contract import Operation
 from balcao.operations.parameters import CREDITS_MAX, TAG_HEADERS, Parameters, read_tags
 
 if TYPE_CHECKING:
     from balcao.http.wire.connection import Connection
-
-log = structlog.get_logger()
 
 # The start of every request that it may answer.
 LOOKUPS = b"GET " + PREFIX.encode()
@@ -50,19 +44,23 @@ _LINE = re.compile(
     rb"(?:\?([A-Za-z0-9._=&-]{0,200}))? HTTP/1\.1"
 )
 _HEAD_BYTES_MAX = 2_048
+# The line of a valid Idempotency-Key. It is cut out, since the rest of a client's heads is equal.
+_KEY_LINE = re.compile(
+    rb"\r\n(?i:idempotency-key):[ \t]*([!-~]{%d,%d})[ \t]*(?=\r\n)"
+    % (KEY_CHARACTERS_MIN, KEY_CHARACTERS_MAX)
+)
 # A request with one of these headers is left to `Front`.
 _NOT_PLAIN = frozenset(
     {
         b"cache",
         b"content-length",
         b"expect",
-        b"idempotency-key",
         b"transfer-encoding",
         b"upgrade",
         b"x-creditos-maximos",
     }
 )
-_ALONE = frozenset({b"x-api-key"}) | TAG_HEADERS
+_ALONE = frozenset({b"idempotency-key", b"x-api-key"}) | TAG_HEADERS
 
 # Heads are about 500 bytes and hold a key, lines about 100 and a CNPJ. Both are forgotten when
 # they were not sent for one to two minutes.
@@ -73,7 +71,7 @@ _REMEMBERED_MS = 60_000
 
 
 class KnownHead(msgspec.Struct, frozen=True, gc=False):
-    """The header fields of a head, parsed."""
+    """The header fields of a head but its Idempotency-Key, parsed."""
 
     key: bytes  # as sent
     gzip: bool
@@ -106,9 +104,6 @@ _NO_PERSON = "00000000191"
 _NOT_PERSONAL = frozenset(f"cache_strategy={each}".encode() for each in Strategy)
 
 
-_OK = status_line(200, "1.1")
-
-
 class LookupFastPath:
     """Answers plain lookups whose answer is available now; a `wire.server.FastPath`.
 
@@ -117,7 +112,7 @@ class LookupFastPath:
 
     def __init__(self, front: Front) -> None:
         self.front = front
-        # By the lines below the request line.
+        # By the lines below the request line, without that of an Idempotency-Key.
         self.heads: Memo[bytes, KnownHead] = Memo(_HEADS_MAX)
         self._lines: Memo[bytes, ParsedLine] = Memo(_LINES_MAX)
         self._doorkeeper = Doorkeeper(_LINES_MAX)
@@ -130,13 +125,20 @@ class LookupFastPath:
 
     # The head
 
-    def _learn(self, lines: bytes, head: Head) -> KnownHead | None:
-        """Return and remember a head's fields; None: leave the request to `Front`."""
+    def _learn(self, lines: bytes, head: Head, *, keyed: bool) -> KnownHead | None:
+        """Return and remember a head's fields; None: leave the request to `Front`.
+
+        `keyed`: the line of its Idempotency-Key was cut out of `lines`.
+        """
         if len(lines) > _HEAD_BYTES_MAX or head.version != "1.1":
+            return None
+        if len(head.headers) >= FIELDS_MAX:  # with another line it would be refused
             return None
         named = dict(head.headers)
         key = named.get(b"x-api-key")
         if key is None or not _NOT_PLAIN.isdisjoint(named):
+            return None
+        if (b"idempotency-key" in named) != keyed:  # an invalid one
             return None
         scope = {"method": "", "path": "", "query_string": b"", "headers": head.headers}
         request = read(scope, _HEAD_BYTES_MAX)
@@ -159,7 +161,14 @@ class LookupFastPath:
         if not raw.startswith(LOOKUPS):
             return False
         line, _, lines = raw.partition(b"\r\n")
-        head = self.heads.get(lines) or self._learn(lines, connection.parse_head(raw))
+        head, idempotency_key = self.heads.get(lines), None
+        if head is None:
+            if (match := _KEY_LINE.search(raw)) is not None:
+                idempotency_key = match[1].decode()
+                line, _, lines = (raw[: match.start()] + raw[match.end() :]).partition(b"\r\n")
+                head = self.heads.get(lines)
+            if head is None:
+                head = self._learn(lines, connection.parse_head(raw), keyed=match is not None)
         if head is None:
             return False
         asked = self._lines.get(line) or self._parse_line(line)
@@ -171,20 +180,13 @@ class LookupFastPath:
         if caller is None:
             return False
         try:
-            context = self.context(asked, head, caller, now_ms)
-            if context is None:
-                return False
-            answer = context.answer_about
-            if answer is not None and not front.parts.received.remembers(answer):
-                return False  # about a person: `Front` checks whether the cache may be read
-            available = all_available_now(context)
-            if available is None:
-                return False
-            request = FastRequest(self, connection, raw, head, asked, started, context, available)
-            price = request.price()
-        except Exception:  # a refusal or a bug: `Front` reports it, since there was no effect yet
+            context = self.context(asked, head, caller, now_ms, idempotency_key)
+        except Exception:  # a refusal or a bug: `Front` reports it
             return False
-        front.authenticator.pay_soon(caller, now_ms, price, request.paid)
+        if context is None:
+            return False
+        request = FastRequest(self, connection, raw, head, asked, started, context)
+        request.begin()
         request.waits = True
         return not request.declined
 
@@ -253,7 +255,12 @@ class LookupFastPath:
         return asked
 
     def context(
-        self, asked: ParsedLine, head: KnownHead, caller: Caller, now_ms: int
+        self,
+        asked: ParsedLine,
+        head: KnownHead,
+        caller: Caller,
+        now_ms: int,
+        idempotency_key: str | None,
     ) -> LookupContext | None:
         """Return the lookup's context; None: the key is restricted to networks.
 
@@ -267,7 +274,7 @@ class LookupFastPath:
         check_access(operation, caller)
         operation.check_question(question, caller)
         number = front.new_id(now_ms)
-        return context_of(question, caller, number, None, front.parts, now_ms, tags=tags)
+        return context_of(question, caller, number, idempotency_key, front.parts, now_ms, tags=tags)
 
     # The answers
 
@@ -286,103 +293,3 @@ class LookupFastPath:
         self.front.metrics.requests(counts)
         self.front.request_log.note_all([event_of(*each) for each in noted])
         self.finished_use.flush()
-
-
-class FastRequest(msgspec.Struct, gc=False, eq=False):
-    """One request on the fast path, and its answer."""
-
-    fast_path: LookupFastPath
-    connection: "Connection"
-    raw: bytes
-    head: KnownHead
-    asked: ParsedLine
-    started: float
-    context: LookupContext
-    available: AvailableOutcomes
-    verdicts: Sequence[Verdict] = ()
-    reply: Reply | None = None
-    declined: bool = False
-    waits: bool = False  # `try_answer` has returned, and the connection waits
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"  # it contains a key
-
-    def price(self) -> Sequence[Change]:
-        """Return the charge to commit while the limits are counted; empty if it is free or unknown.
-
-        It is unknown where the answer also needs the company, which is read after the limits.
-        """
-        context, available = self.context, self.available
-        if available.company is not None:
-            return ()
-        conclusion = available.conclude(context)
-        if not conclusion.credits:
-            return ()
-        self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
-        return changes
-
-    def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
-        """Handle the outcome of limits and charge (`OnCharged`); charge now if not done before."""
-        if verdicts is None:
-            self._decline()
-            return
-        self.verdicts = verdicts
-        if self.reply is not None or outcome is not None:
-            self._on_charged(outcome)
-            return
-        context = self.context
-        try:
-            conclusion = self.available.conclude(context)
-            self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
-            if changes:
-                context.parts.desk.commit_nowait(changes, self._on_charged)
-                return
-        except Exception as error:
-            self.reply = self._refusal(error)
-        asyncio.get_running_loop().call_soon(self._on_charged, None)
-
-    def _decline(self) -> None:
-        self.declined = True
-        if self.waits:
-            self.connection.fall_back(self.raw)
-
-    def _on_charged(self, outcome: Refusal | Exception | None) -> None:
-        """Answer, once the charge is durable, was refused, or could not be written."""
-        try:
-            reply = self.reply
-            if outcome is not None or reply is None:
-                reply = self._refusal(outcome)
-            context, connection, head = self.context, self.connection, self.head
-            if self.available.finished:
-                self.fast_path.finished_use.add(context, self.available.finished)
-            keep_alive = head.keep_alive and not connection.ending
-            more = connection.server.date if keep_alive else CLOSE + connection.server.date
-            start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
-            # It contains no input but the tags, which were checked.
-            text = on_the_wire(
-                start,
-                reply,
-                self.verdicts,
-                context.at_ms,
-                more,
-                tags=head.tags,
-                gzipped=head.gzip,
-            )
-            connection.finish(text, keep_alive=keep_alive)
-            seconds = time.perf_counter() - self.started
-            self.fast_path.note(context.caller, self.asked.operation.path, reply, seconds)
-        except Exception:  # a bug, which the caller logs; the client would wait forever
-            self.connection.abort("")
-            raise
-
-    def _refusal(self, outcome: Refusal | Exception | None) -> Reply:
-        """Return the reply of `Front` to a lookup that was refused after limits were counted."""
-        asked, context = self.asked, self.context
-        error = error_for(outcome) if isinstance(outcome, Refusal) else outcome
-        assert error is not None
-        if isinstance(error, CallerError):
-            Billing(context).note_refused(error)
-        elif not isinstance(error, BalcaoError):
-            log.error("request.bug", request_id=context.request_id, exc_info=error)
-        refusal = envelope.refusal(error, asked.rest, asked.operation.error_fields)
-        return reply_of(context.request_id, refusal)

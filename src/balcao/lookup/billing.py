@@ -49,6 +49,8 @@ from balcao.core.tariff import ERROR
 from balcao.lookup import traces
 from balcao.lookup.context import LookupContext
 from balcao.operations import envelope
+from balcao.storage.engine import Attempt
+from balcao.storage.group_commit import Callback
 
 
 class Billing:
@@ -66,19 +68,33 @@ class Billing:
 
         Raises the error of a key that permits neither replay nor execution (contract 6.2, 6.3).
         """
-        context = self._context
-        if context.key_digest is None:
+        key_digest = self._context.key_digest
+        if key_digest is None:
             return None
-        # A key is forgotten only once it has surely expired, or a repetition would be charged.
-        safe_past_ms = self._parts.safe_past_ms
+        return self.replay_of(await self._desk.find_attempt(*self._attempt(key_digest)))
+
+    def find_attempt_nowait(self, key_digest: str, on_found: Callback[Attempt]) -> None:
+        """Look up what is recorded under the request's key; for `replay_of`, without awaiting."""
+        self._desk.find_attempt_nowait(*self._attempt(key_digest), on_found)
+
+    def _attempt(self, key_digest: str) -> tuple[int, str, int]:
+        """Return the account, its key, and an instant before which keys have surely expired.
+
+        Otherwise a repetition would be charged.
+        """
+        context, safe_past_ms = self._context, self._parts.safe_past_ms
         past_ms = context.at_ms if safe_past_ms is None else safe_past_ms()
-        attempt = await self._desk.find_attempt(
-            context.caller.account_id, context.key_digest, past_ms
-        )
+        return context.caller.account_id, key_digest, past_ms
+
+    def replay_of(self, attempt: Attempt) -> Reply | None:
+        """Return the answer recorded in what was found under the request's key; see `replay`."""
+        if attempt is None:
+            return None
+        context = self._context
         fingerprint = context.operation.fingerprint(context.question)
         deadline_ms = self._parts.deadline_ms
         recorded = idempotency.admit(attempt, fingerprint, context.at_ms, deadline_ms)
-        if attempt is None or recorded is None:
+        if recorded is None:
             return None
         if not context.operation.still_valid(recorded.body, context.at_ms):
             raise ResultExpired
@@ -101,7 +117,7 @@ class Billing:
         """
         reply, changes = self.prepare_charge(conclusion, self._parts.now_ms())
         if changes and (declined := await self._desk.commit(changes)) is not None:
-            return await self._resolve_refusal(declined)
+            return await self.resolve_refusal(declined)
         return reply
 
     def prepare_charge(self, conclusion: Conclusion, now_ms: int) -> tuple[Reply, Sequence[Change]]:
@@ -150,7 +166,7 @@ class Billing:
         except CommitUncertain:  # no other process releases the holds of a living one
             self._release_later(self._unbind())
             raise
-        return None if declined is None else await self._resolve_refusal(declined)
+        return None if declined is None else await self.resolve_refusal(declined)
 
     async def settle(self, conclusion: Conclusion) -> Reply:
         """Charge the price, release the rest of the hold, and record the answer under its key."""
@@ -184,7 +200,7 @@ class Billing:
         if credits_max is not None and credits > credits_max:
             raise CeilingOfRequest(credits, credits_max)
 
-    async def _resolve_refusal(self, declined: Refusal) -> Reply:
+    async def resolve_refusal(self, declined: Refusal) -> Reply:
         """Return the replay if a concurrent request bound the key; else raise the refusal."""
         if isinstance(declined, KeyBound):
             if (replayed := await self.replay()) is not None:

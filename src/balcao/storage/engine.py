@@ -20,6 +20,8 @@ from balcao.storage.group_commit import Callback
 
 T = TypeVar("T")
 
+Attempt: TypeAlias = IdempotencyRecord | None
+
 
 class DatabaseState(msgspec.Struct, frozen=True):
     """State of a database server, as a node sees it."""
@@ -97,6 +99,12 @@ class Engine(Protocol):
 
         Raises `StorageFailed`, and `CommitUncertain` where a record is not confirmed.
         """
+        ...
+
+    def find_attempt_nowait(
+        self, account_id: int, key_digest: str, now_ms: int, on_found: Callback[Attempt]
+    ) -> None:
+        """Like `find_attempt`, without awaiting: calls `on_found`, maybe within this call."""
         ...
 
     async def has_received(self, answer: AnswerAbout) -> bool:

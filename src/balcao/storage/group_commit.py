@@ -139,7 +139,7 @@ class Batcher(Generic[RequestT, ResultT]):
         """Execute the request in the next batch and return its result. Raises its error."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[ResultT] = loop.create_future()
-        on_done = partial(_resolve, future)
+        on_done = partial(resolve, future)
         if not self._can_wait(request):
             self.submit_nowait(request, on_done)
         elif loop.time() < self._defer_until:
@@ -241,7 +241,8 @@ class Batcher(Generic[RequestT, ResultT]):
                 log.exception("an answer was not taken")
 
 
-def _resolve(future: "asyncio.Future[ResultT]", result: ResultT | Exception) -> None:
+def resolve(future: "asyncio.Future[ResultT]", result: ResultT | Exception) -> None:
+    """Deliver the result of a request to a future."""
     if future.done():  # the caller was cancelled
         return
     if isinstance(result, Exception):

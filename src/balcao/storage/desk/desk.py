@@ -84,6 +84,7 @@ class Desk(DeskQueries):
         # Methods of the engine, documented in `storage.engine.Engine`.
         self.commit_now = engine.commit_now
         self.find_attempt = engine.find_attempt
+        self.find_attempt_nowait = engine.find_attempt_nowait
         self.has_received = engine.has_received
         self.spend = engine.spend
         self.recover = engine.recover

@@ -4,6 +4,7 @@ Three threads with a connection each write, read for requests, and count request
 run on the event loop's thread, on a fourth connection.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,13 +18,12 @@ from balcao.core.access import Caller
 from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.errors import CommitUncertain, StorageFailed
-from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.storage.batch import is_batch_row
 from balcao.storage.connection import SqlConnection
-from balcao.storage.engine import DatabaseState, OnCharged
-from balcao.storage.group_commit import Batcher, Worker, run_in
+from balcao.storage.engine import Attempt, DatabaseState, OnCharged
+from balcao.storage.group_commit import Batcher, Callback, Worker, resolve, run_in
 from balcao.storage.moved import check_not_moved
 from balcao.storage.pepper import check_pepper
 from balcao.storage.postgresql import QUERIES
@@ -171,20 +171,35 @@ class PostgresEngine:
         caller: Caller | None = await self._reads.submit(ReadRequest("caller", key_hash))
         return caller
 
-    async def find_attempt(
-        self, account_id: int, key_digest: str, now_ms: int
-    ) -> IdempotencyRecord | None:
-        found: IdempotencyRecord | None = await self._reads.submit(
-            ReadRequest("earlier", (account_id, key_digest, now_ms))
+    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt:
+        found: asyncio.Future[Attempt] = asyncio.get_running_loop().create_future()
+        self.find_attempt_nowait(account_id, key_digest, now_ms, partial(resolve, found))
+        return await found
+
+    def find_attempt_nowait(
+        self, account_id: int, key_digest: str, now_ms: int, on_found: Callback[Attempt]
+    ) -> None:
+        self._reads.submit_nowait(
+            ReadRequest("earlier", (account_id, key_digest, now_ms)),
+            partial(self._confirm_attempt, on_found),
         )
-        if found is not None:
-            # After a crash and restart, a server shows commits that its standby may not have. A
-            # commit of our own is acknowledged only after all of those are replicated.
-            try:
-                await self._confirmations.submit(None)
-            except StorageFailed as error:  # the recorded attempt may have been charged
-                raise CommitUncertain("an earlier attempt is not confirmed") from error
-        return found
+
+    def _confirm_attempt(self, on_found: Callback[Attempt], found: Attempt | Exception) -> None:
+        """Deliver an attempt that was read, once it is certain to be kept.
+
+        After a crash and restart, a server shows commits that its standby may not have. A commit of
+        our own is acknowledged only after all of those are replicated.
+        """
+        if found is None or isinstance(found, Exception):
+            on_found(found)
+            return
+
+        def on_confirmed(outcome: Exception | None) -> None:
+            if isinstance(outcome, StorageFailed):  # the recorded attempt may have been charged
+                outcome = CommitUncertain("an earlier attempt is not confirmed")
+            on_found(found if outcome is None else outcome)
+
+        self._confirmations.submit_nowait(None, on_confirmed)
 
     async def has_received(self, answer: AnswerAbout) -> bool:
         return (

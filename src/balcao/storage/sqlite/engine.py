@@ -15,7 +15,6 @@ from balcao.core.access import Caller
 from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.errors import StorageFailed
-from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
@@ -23,8 +22,8 @@ from balcao.storage.batch import Outcome, is_batch_row
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.rows import attempt_of, caller_of
 from balcao.storage.disk_reserve import DiskReserve
-from balcao.storage.engine import OnCharged
-from balcao.storage.group_commit import Batcher
+from balcao.storage.engine import Attempt, OnCharged
+from balcao.storage.group_commit import Batcher, Callback
 from balcao.storage.moved import check_not_moved
 from balcao.storage.pepper import check_pepper
 from balcao.storage.sqlite import QUERIES
@@ -126,13 +125,27 @@ class SqliteEngine:
         row = self._connection.execute(QUERIES["caller"], (key_hash,)).fetchone()
         return None if row is None else caller_of(row)
 
-    async def find_attempt(
-        self, account_id: int, key_digest: str, now_ms: int
-    ) -> IdempotencyRecord | None:
-        row = self._connection.execute(
-            QUERIES["earlier"], (account_id, key_digest, now_ms)
-        ).fetchone()
+    def _find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt:
+        try:
+            row = self._connection.execute(
+                QUERIES["earlier"], (account_id, key_digest, now_ms)
+            ).fetchone()
+        except apsw.Error as error:
+            raise StorageFailed(type(error).__name__) from error
         return None if row is None else attempt_of(row)
+
+    async def find_attempt(self, account_id: int, key_digest: str, now_ms: int) -> Attempt:
+        return self._find_attempt(account_id, key_digest, now_ms)
+
+    def find_attempt_nowait(
+        self, account_id: int, key_digest: str, now_ms: int, on_found: Callback[Attempt]
+    ) -> None:
+        """See `Engine`. Reads within this call."""
+        try:
+            found: Attempt | Exception = self._find_attempt(account_id, key_digest, now_ms)
+        except StorageFailed as error:
+            found = error
+        on_found(found)
 
     async def has_received(self, answer: AnswerAbout) -> bool:
         account_id, operation, uf, document_hash, certificate = structs.astuple(answer)
