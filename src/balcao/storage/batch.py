@@ -82,15 +82,21 @@ def needs(lists: Iterable[Sequence[Change]]) -> Needs:
     return needed
 
 
+# In each `match` below, frequent changes are first: a pattern that does not match costs as much as
+# the rest of the decision.
 def _need(needed: Needs, change: Change) -> None:
     match change:
-        case Charge() | Hold() | TopUp() | AccountEvent():
+        case Trace():
+            pass
+        case Charge():
+            needed.accounts.add(change.account_id)
+        case Finish() | Bind() | Unbind():
+            needed.keys[change.account_id, change.key_digest] = change.at_ms
+        case Hold() | TopUp() | AccountEvent():
             needed.accounts.add(change.account_id)
         case Settle():
             needed.accounts.add(change.account_id)
             needed.holds.add(change.request_id)
-        case Bind() | Finish() | Unbind():
-            needed.keys[change.account_id, change.key_digest] = change.at_ms
         case Audit():
             if change.signed.form_id is not None:
                 needed.forms.add(change.signed.form_id)
@@ -107,6 +113,11 @@ def is_batch_row(changes: Sequence[Change]) -> bool:
         if type(change) is RowMoved:
             return True
     return False
+
+
+# Changes that may be refused as repeated, and for what they spend.
+_REPEATABLE = frozenset({Finish, Bind, Audit, RowMoved})
+_SPENDING = frozenset({Charge, Hold, TracedCharge, Settle, TopUp})
 
 
 @dataclass(slots=True)
@@ -159,9 +170,9 @@ class Batch:
                 if refused is None:
                     self._move(row)
                 return refused
-        for judge in (self._find_repeat, self._find_shortage):
+        for kinds, judge in ((_REPEATABLE, self._find_repeat), (_SPENDING, self._find_shortage)):
             for change in changes:
-                if (refusal := judge(change)) is not None:
+                if type(change) in kinds and (refusal := judge(change)) is not None:
                     return refusal
         for change in changes:
             self._apply(change)
@@ -170,14 +181,14 @@ class Batch:
     def _find_repeat(self, change: Change) -> Refusal | None:
         """Return a refusal if the change's key, form or row was used before."""
         match change:
-            case Bind():
-                bound = (change.account_id, change.key_digest) in self.bound
-                return KeyBound() if bound else None
             case Finish():
                 holder = self.bound.get((change.account_id, change.key_digest))
                 if holder is None or holder == change.recorded.request_id:
                     return None
                 return KeyBound()
+            case Bind():
+                bound = (change.account_id, change.key_digest) in self.bound
+                return KeyBound() if bound else None
             case Audit():
                 return DoneBefore() if change.signed.form_id in self.forms else None
             case RowMoved():
@@ -206,13 +217,6 @@ class Batch:
         match change:
             case Charge():
                 self._charge(change)
-            case TracedCharge():
-                for each in change.split():
-                    self._apply(each)
-            case Hold():
-                self._hold(change)
-            case Settle():
-                self._settle(change)
             case Trace():
                 if change.certificate is None:
                     self.traces.append(_trace_row(change))
@@ -220,6 +224,15 @@ class Batch:
                     self.certificates.append(
                         (*_trace_values(change), *_certificate_values(change.certificate))
                     )
+            case Finish():
+                self._finish(change)
+            case TracedCharge():
+                for each in change.split():
+                    self._apply(each)
+            case Hold():
+                self._hold(change)
+            case Settle():
+                self._settle(change)
             case TopUp():
                 self.balances[change.account_id].balance_credits += change.credits
                 self._add_entry(
@@ -234,8 +247,6 @@ class Batch:
                      change.request_id, "running", change.at_ms, change.expires_ms,
                      None, None, None)
                 )  # fmt: skip
-            case Finish():
-                self._finish(change)
             case Unbind():
                 key = (change.account_id, change.key_digest)
                 if self.bound.get(key) == change.request_id:  # else another request has it by now
