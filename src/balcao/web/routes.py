@@ -53,6 +53,27 @@ def _operator(below: str, name: str, answer: Answer, method: str = "GET") -> Pag
     return Page(f"/app/operador{below}", f"operador:{name}", "operator", answer, method)
 
 
+def _documentation(root: str, name: str) -> Sequence[Page]:
+    """Return the pages of the documentation in one language."""
+
+    def page(below: str, also: str, answer: Answer, method: str = "GET") -> Page:
+        return Page(f"{root}{below}", f"{name}{also}", "anyone", answer, method)
+
+    return (
+        page("", "", docs.show_start),
+        page("/chaves", ":chaves", docs.show_keys),
+        page("/sandbox", ":sandbox", docs.show_sandbox),
+        page("/programas", ":programas", docs.show_programs),
+        page("/operacoes/{name}", ":operacao", operations.show),
+        page("/operacoes/{name}", ":operacao", operations.follow, "POST"),
+        page("/erros", ":erros", docs.show_errors),
+        page("/erros/{code}", ":erro", docs.show_error),
+        page("/guias/{name}", ":guia", docs.show_guide),
+        page("/busca", ":busca", docs.search),
+        page("/busca.json", ":busca-json", docs.search_index),
+    )
+
+
 PAGES: Sequence[Page] = (
     # For anyone.
     Page("/", "inicio", "anyone", front_page.show),
@@ -69,17 +90,8 @@ PAGES: Sequence[Page] = (
     Page("/status/historico.json", "status:historico", "anyone", status_feeds.history_as_json),
     Page("/status/incidentes.atom", "status:atom", "anyone", status_feeds.feed),
     Page("/status/selo.svg", "status:selo", "anyone", status_feeds.badge),
-    Page("/docs", "docs", "anyone", docs.show_start),
-    Page("/docs/chaves", "docs:chaves", "anyone", docs.show_keys),
-    Page("/docs/sandbox", "docs:sandbox", "anyone", docs.show_sandbox),
-    Page("/docs/programas", "docs:programas", "anyone", docs.show_programs),
-    Page("/docs/operacoes/{name}", "docs:operacao", "anyone", operations.show),
-    Page("/docs/operacoes/{name}", "docs:operacao", "anyone", operations.follow, "POST"),
-    Page("/docs/erros", "docs:erros", "anyone", docs.show_errors),
-    Page("/docs/erros/{code}", "docs:erro", "anyone", docs.show_error),
-    Page("/docs/guias/{name}", "docs:guia", "anyone", docs.show_guide),
-    Page("/docs/busca", "docs:busca", "anyone", docs.search),
-    Page("/docs/busca.json", "docs:busca-json", "anyone", docs.search_index),
+    *_documentation("/docs", "docs"),
+    *_documentation("/docs/en", "docs-en"),
     # For signed-in people.
     Page("/app", "app:inicio", "signed_in", home.show),
     Page("/app/eu", "app:eu", "signed_in", myself.show),

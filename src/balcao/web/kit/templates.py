@@ -1,6 +1,6 @@
 """Templates: Jinja, autoescaped, with filters for numbers and days."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -111,8 +111,13 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update({name: getattr(writing, name) for name in _FILTERS})
+    made.filters["said"] = _said
     made.globals.update(
         new_form_id=new_token,
+        # Of pages in Portuguese; the documentation also has another language.
+        lang="pt-BR",
+        root="/docs",
+        say=str,
         symbols=SYMBOLS,
         strip_shapes=STRIP_SHAPES,
         status_tones=STATUS_TONES,
@@ -121,6 +126,13 @@ def environment() -> Environment:
         email_characters_max=EMAIL_CHARACTERS_MAX,
     )
     return made
+
+
+def _said(
+    options: Sequence[tuple[str, ...]], say: Callable[[str], str]
+) -> Sequence[tuple[str, ...]]:
+    """Return the options of a field with their texts, but not their values, in a language."""
+    return [(value, *map(say, texts)) for value, *texts in options]
 
 
 class Pages:

@@ -2,6 +2,8 @@
 (() => {
   "use strict";
 
+  const COPIED = document.documentElement.lang === "en" ? "Copied" : "Copiado";
+
   // The characters allowed in a document, and the punctuation before the character at a position.
   const FORMS = {
     cnpj: { keep: /[0-9A-Z]/g, length: 14, signs: { 2: ".", 5: ".", 8: "/", 12: "-" } },
@@ -149,11 +151,11 @@
     const text = button.dataset.copy || (shown ? shown.textContent : location.href);
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = "Copiado";
+      said.textContent = COPIED;
     } catch { // no clipboard without HTTPS, but a selection can be copied
       if (!shown) return prompt("Copie daqui:", text);
       getSelection().selectAllChildren(shown);
-      said.textContent = document.execCommand("copy") ? "Copiado" : "Selecionado: use Ctrl+C";
+      said.textContent = document.execCommand("copy") ? COPIED : "Selecionado: use Ctrl+C";
     }
   });
 

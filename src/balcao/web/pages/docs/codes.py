@@ -16,6 +16,7 @@ from balcao.core.problems import PAGES, Problem, problem_of
 from balcao.http.openapi.errors import PLAIN
 from balcao.web.kit.words.vocabulary import CODES
 from balcao.web.pages.docs import markdown
+from balcao.web.pages.docs.language import ENGLISH, PORTUGUESE, Language
 from balcao.web.pages.docs.navigation import Chapter, Leaf
 from balcao.web.pages.docs.reference import Entry
 
@@ -27,6 +28,7 @@ _ID = "{id}"
 _NO_COST = "Não. Erros não são cobrados."
 _WAITED = "Sim, depois do tempo indicado em `Retry-After`. Antes disso, a resposta é a mesma."
 _AS_SENT = "Não sem mudar a requisição: a resposta seria a mesma."
+SENTENCES = (_NO_COST, _WAITED, _AS_SENT)
 
 
 class SandboxStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,11 +67,12 @@ class CodePage:
     words: CodeWords
     problems: Sequence[Problem]
     raised_by: Sequence[Entry]  # empty: any operation
+    language: Language
 
     @property
     def href(self) -> str:
-        """The page's address, as in the `Link` header of answers."""
-        return PAGES + self.code
+        """The page's address; in Portuguese, as in the `Link` header of answers."""
+        return self.language.page_of(self.code)
 
     @property
     def statuses(self) -> Sequence[int]:
@@ -85,12 +88,13 @@ class CodePage:
     @property
     def repeat(self) -> str:
         """A sentence about sending the request again."""
-        return self.words.repeat or (_AS_SENT if self.wait_seconds is None else _WAITED)
+        usual = _AS_SENT if self.wait_seconds is None else _WAITED
+        return self.words.repeat or self.language.say(usual)
 
     @property
     def charged(self) -> str:
         """A sentence about the cost."""
-        return self.words.cost or f"{_NO_COST} {self.words.charged}".rstrip()
+        return self.words.cost or f"{self.language.say(_NO_COST)} {self.words.charged}".rstrip()
 
     @property
     def messages(self) -> Sequence[str]:
@@ -114,7 +118,48 @@ def words() -> Mapping[str, CodeWords]:
     return msgspec.toml.decode(text, type=dict[str, CodeWords])
 
 
-def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
+class Translated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The section of a code in `english/errors.toml`: its title, and the texts of `CodeWords`."""
+
+    title: str
+    when: str
+    todo: str
+    repeat: str = ""
+    charged: str = ""
+    cost: str = ""
+    unseen: str = ""
+
+
+@cache
+def translations() -> Mapping[str, Translated]:
+    """Return the sections of `english/errors.toml`, by code."""
+    text = ENGLISH.joinpath("errors.toml").read_bytes()
+    return msgspec.toml.decode(text, type=dict[str, Translated])
+
+
+def sources() -> Mapping[str, str]:
+    """Return the Portuguese texts of every code, as one text each."""
+    return {
+        code: "\n".join(
+            (
+                CODES[code].text,
+                *(getattr(section, name) for name in Translated.__struct_fields__[1:]),
+            )
+        )
+        for code, section in words().items()
+    }
+
+
+def _in(language: Language, code: str) -> tuple[str, CodeWords]:
+    """Return the title and the section of a code in this language."""
+    section = words()[code]
+    if language.is_source:
+        return CODES[code].text, section
+    texts = msgspec.structs.asdict(translations()[code])
+    return texts.pop("title"), msgspec.structs.replace(section, **texts)
+
+
+def pages(entries: Mapping[str, Entry], language: Language = PORTUGUESE) -> Mapping[str, CodePage]:
     """Return the page of every code, by status, then in the order of `errors.toml`."""
     problems: dict[str, list[Problem]] = {}
     for kind in public_errors():
@@ -128,8 +173,8 @@ def pages(entries: Mapping[str, Entry]) -> Mapping[str, CodePage]:
         for code in dict.fromkeys(refused.code for refused in entry.refusals):
             raised_by.setdefault(code, []).append(entry)
     found = [
-        CodePage(code, CODES[code].text, section, problems[code], raised_by.get(code, ()))
-        for code, section in words().items()
+        CodePage(code, *_in(language, code), problems[code], raised_by.get(code, ()), language)
+        for code in words()
     ]
     return {page.code: page for page in sorted(found, key=lambda page: page.statuses[0])}
 
@@ -179,14 +224,15 @@ def _in_shell(text: str) -> str:
     return text.replace(_NEW, "$novo").replace(_ID, "$id")
 
 
-def chapter(pages: Mapping[str, CodePage]) -> Chapter:
+def chapter(pages: Mapping[str, CodePage], language: Language = PORTUGUESE) -> Chapter:
     """Return the chapter of error codes, for navigation and search."""
+    say = language.say
     every = Leaf(
-        INDEX,
-        "Códigos de erro",
-        "O significado de cada código, quando repetir e como reproduzir na sandbox.",
+        language.href(INDEX),
+        say("Códigos de erro"),
+        say("O significado de cada código, quando repetir e como reproduzir na sandbox."),
     )
-    return Chapter("Erros", (every, *map(_leaf, pages.values())))
+    return Chapter(say("Erros"), (every, *map(_leaf, pages.values())))
 
 
 def _leaf(page: CodePage) -> Leaf:

@@ -9,55 +9,68 @@ from dataclasses import dataclass
 from typing import Any
 
 from balcao.operations.company.operation import CompanyLookup
-from balcao.web.kit.snippets import SNIPPETS
+from balcao.web.kit.snippets import SNIPPETS, Snippet
 from balcao.web.kit.tools import Tools
 from balcao.web.pages.docs import codes, guides, navigation, reference
 from balcao.web.pages.docs.codes import CodePage
 from balcao.web.pages.docs.guides import Guide
+from balcao.web.pages.docs.language import PORTUGUESE, Language, english
 from balcao.web.pages.docs.navigation import Chapter, Indexed, Leaf
 from balcao.web.pages.docs.reference import Entry
 
-_START = Chapter(
-    "Começar",
-    (
-        Leaf(
-            "/docs",
-            "Primeira consulta",
-            "Da chave à primeira resposta, em três passos.",
-            "documento OpenAPI, para gerar clientes",
-        ),
-        Leaf(
-            "/docs/chaves",
-            "Chaves",
-            "Chaves de teste e de produção, restrições e troca.",
-        ),
-        Leaf(
-            "/docs/sandbox",
-            "Documentos da sandbox",
-            "CNPJs e CPFs fictícios com respostas conhecidas.",
-            "teste homologação massa de dados cnpj de teste cpf de teste",
-        ),
-        Leaf("/docs/programas", "Programas prontos", "Em onze linguagens, para copiar."),
-        *(
+
+def _start(language: Language) -> Chapter:
+    say, href = language.say, language.href
+    return Chapter(
+        say("Começar"),
+        (
             Leaf(
-                f"/docs/programas#programa-{each.name}",
-                f"Programa em {each.title}",
-                f"Consulta uma empresa e a certidão federal dela, em {each.title}"
-                f" ({each.needs}): programa completo, com tratamento de erros e repetição.",
-                each.file,
+                language.root,
+                say("Primeira consulta"),
+                say("Da chave à primeira resposta, em três passos."),
+                say("documento OpenAPI, para gerar clientes"),
+            ),
+            Leaf(
+                href("/docs/chaves"),
+                say("Chaves"),
+                say("Chaves de teste e de produção, restrições e troca."),
+            ),
+            Leaf(
+                href("/docs/sandbox"),
+                say("Documentos da sandbox"),
+                say("CNPJs e CPFs fictícios com respostas conhecidas."),
+                say("teste homologação massa de dados cnpj de teste cpf de teste"),
+            ),
+            Leaf(
+                href("/docs/programas"),
+                say("Programas prontos"),
+                say("Em onze linguagens, para copiar."),
+            ),
+            *(_program(each, language) for each in SNIPPETS.values()),
+            Leaf(
+                href("/docs/programas#clientes"),
+                say("Clientes para Python e TypeScript"),
+                say(
+                    "Bibliotecas com tipos, todas as operações e repetição correta, para instalar."
+                ),
+                "balcao_client balcao-client pip npm JavaScript Node",
                 listed=False,
-            )
-            for each in SNIPPETS.values()
+            ),
         ),
-        Leaf(
-            "/docs/programas#clientes",
-            "Clientes para Python e TypeScript",
-            "Bibliotecas com tipos, todas as operações e repetição correta, para instalar.",
-            "balcao_client balcao-client pip npm biblioteca JavaScript Node",
-            listed=False,
-        ),
-    ),
-)
+    )
+
+
+def _program(snippet: Snippet, language: Language) -> Leaf:
+    return Leaf(
+        language.href(f"/docs/programas#programa-{snippet.name}"),
+        language.say("Programa em {}").format(snippet.title),
+        language.say(
+            "Programa completo em {}, com tratamento de erros e repetição. Consulta uma empresa e a"
+            " certidão federal dela."
+        ).format(snippet.title),
+        snippet.file,
+        listed=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +89,32 @@ class Documentation:
         return self.entries[CompanyLookup.path]
 
 
-async def documentation_of(tools: Tools) -> Documentation:
+async def documentation_of(tools: Tools, language: Language = PORTUGUESE) -> Documentation:
     """Return the documentation of this service, made at the first call."""
-    return await tools.once_in_thread(_built)
+    return await tools.once_in_thread(_portuguese if language.is_source else _english)
 
 
-def build(document: Mapping[str, Any], address: str) -> Documentation:
+def build(
+    document: Mapping[str, Any], address: str, language: Language = PORTUGUESE
+) -> Documentation:
     """Make the documentation from the OpenAPI document of the service at this address."""
-    entries = reference.entries(document, address)
-    code_pages = codes.pages(entries)
-    guide_pages = guides.guides(document, address)
-    lookups, *others = reference.chapters(document, entries)
-    chapters = [_START, lookups, guides.chapter(guide_pages), codes.chapter(code_pages), *others]
+    entries = reference.entries(document, address, language)
+    code_pages = codes.pages(entries, language)
+    guide_pages = guides.guides(document, address, language)
+    lookups, *others = reference.chapters(document, entries, language)
+    chapters = [
+        _start(language),
+        lookups,
+        guides.chapter(guide_pages, language),
+        codes.chapter(code_pages, language),
+        *others,
+    ]
     return Documentation(chapters, entries, code_pages, guide_pages, navigation.index(chapters))
 
 
-def _built(tools: Tools) -> Documentation:
+def _portuguese(tools: Tools) -> Documentation:
     return build(tools.document, tools.settings.address)
+
+
+def _english(tools: Tools) -> Documentation:
+    return build(tools.document, tools.settings.address, english())

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from balcao.batches.column_texts import columns_text
 from balcao.web.pages.docs import markdown
+from balcao.web.pages.docs.language import ENGLISH, PORTUGUESE, Language
 from balcao.web.pages.docs.navigation import Chapter, Leaf
 
 _ADDRESS = "/docs/guias"
@@ -26,19 +27,33 @@ class Guide:
     leaf: Leaf
 
 
-def guides(document: Mapping[str, Any], address: str) -> Mapping[str, Guide]:
-    """Return all guides, by the name in the page's address; first those of the introduction.
+def guides(
+    document: Mapping[str, Any], address: str, language: Language = PORTUGUESE
+) -> Mapping[str, Guide]:
+    """Return all guides, by the name in the page's address; first those of the introduction."""
+    found = {}
+    for name, source in sources(document).items():
+        text = source
+        if not language.is_source:
+            text = ENGLISH.joinpath("guides", f"{name}.md").read_text("utf-8")
+        text = text.replace(_HERE, address).replace(_COLUMNS, columns_text())
+        title, _, body = text.partition("\n")
+        found[name] = _guide(name, title.removeprefix("# "), body, language)
+    return found
+
+
+def sources(document: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the Portuguese text of every guide, by name, with its title in the first line.
 
     A text continues the section of the introduction that has the same name.
     """
     texts = {markdown.anchor(title): (title, text) for title, text in _sections(document)}
     for file in sorted(resources.files(__package__).joinpath("texts").iterdir(), key=str):
         name = file.name.removesuffix(".md")
-        text = file.read_text("utf-8").replace(_HERE, address)
-        title, _, text = text.replace(_COLUMNS, columns_text()).partition("\n")
+        title, _, text = file.read_text("utf-8").partition("\n")
         before = texts.get(name, ("", ""))[1]
         texts[name] = title.removeprefix("# "), before + text
-    return {name: _guide(name, *each) for name, each in texts.items()}
+    return {name: f"# {title}\n{text}" for name, (title, text) in texts.items()}
 
 
 def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -48,16 +63,16 @@ def _sections(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield title, text
 
 
-def _guide(name: str, title: str, text: str) -> Guide:
+def _guide(name: str, title: str, text: str, language: Language) -> Guide:
     leaf = Leaf(
-        f"{_ADDRESS}/{name}",
+        language.href(f"{_ADDRESS}/{name}"),
         title.partition(":")[0],
         markdown.first_sentence(text),
         markdown.plain(text),
     )
-    return Guide(title, markdown.article(text), leaf)
+    return Guide(title, markdown.article(text, language), leaf)
 
 
-def chapter(made: Mapping[str, Guide]) -> Chapter:
+def chapter(made: Mapping[str, Guide], language: Language = PORTUGUESE) -> Chapter:
     """Return the chapter of the guides, for the navigation and the search."""
-    return Chapter("Guias", [each.leaf for each in made.values()])
+    return Chapter(language.say("Guias"), [each.leaf for each in made.values()])

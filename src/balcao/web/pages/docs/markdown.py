@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from balcao.core.problems import PAGES
 from balcao.core.text import unaccented
 from balcao.web.kit.words.vocabulary import CODES
+from balcao.web.pages.docs.language import PORTUGUESE, ROOT, Language
 
 if TYPE_CHECKING:  # slow to import, and needed only by pages of the documentation
     from markdown_it import MarkdownIt
@@ -44,12 +45,12 @@ def _code(
 
 
 @cache  # the same parameters and fields are on many pages
-def line(text: str) -> Markup:
-    """Return the HTML of a text without paragraphs."""
-    return _safe(_reader().renderInline(text.replace("\n", " ")))
+def line(text: str, language: Language = PORTUGUESE) -> Markup:
+    """Return the HTML of a text without paragraphs, with links to pages in this language."""
+    return _safe(_reader().renderInline(text.replace("\n", " ")), language)
 
 
-def article(text: str) -> Markup:
+def article(text: str, language: Language = PORTUGUESE) -> Markup:
     """Return the HTML of paragraphs, lists, tables and headings with anchors.
 
     Each table scrolls sideways by itself, and is labelled by its heading.
@@ -65,13 +66,15 @@ def article(text: str) -> Markup:
                 token.attrSet("scope", "col")
             case "table_open":
                 tables += 1
-                label = escape(heading or "Tabela") + (f" ({tables})" if tables > 1 else "")
+                label = escape(heading or language.say("Tabela")) + (
+                    f" ({tables})" if tables > 1 else ""
+                )
                 tokens[place] = _html(
                     f'<div class="scroll" role="region" tabindex="0" aria-label="{label}"><table>'
                 )
             case "table_close":
                 tokens[place] = _html("</table></div>")
-    return _safe(_reader().renderer.render(tokens, _reader().options, {}))
+    return _safe(_reader().renderer.render(tokens, _reader().options, {}), language)
 
 
 def first_sentence(text: str) -> str:
@@ -94,7 +97,8 @@ def anchor(heading: str) -> str:
     return "-".join(re.findall(r"[a-z0-9]+", unaccented(heading)))
 
 
-def _safe(html: str) -> Markup:
+def _safe(html: str, language: Language) -> Markup:
+    html = html.replace(f'href="{ROOT}/', f'href="{language.root}/')
     return Markup(html)  # noqa: S704 - the reader escapes whatever looks like HTML
 
 

@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
-from balcao.core.problems import PAGES
 from balcao.core.writing import credits
 from balcao.http.texts import HEADERS
 from balcao.http.write import lookup_headers, rate_limit_policy
@@ -29,6 +28,7 @@ from balcao.web.kit.lookups.forms import (
 from balcao.web.kit.returning import address
 from balcao.web.kit.words.vocabulary import Word
 from balcao.web.pages.docs.contents import documentation_of
+from balcao.web.pages.docs.language import language_of
 from balcao.web.pages.docs.markdown import anchor
 from balcao.web.pages.docs.pages import framed
 from balcao.web.pages.docs.reference import Entry
@@ -87,12 +87,15 @@ async def follow(context: PageContext) -> Response:
         return await _page(context, entry, operation, typed)
     form = BY_PATH[operation.path]
     requests = _requests(entry, form, typed)
-    return context.page("docs/_requisicao.html", 200, **_tabs(context, requests))
+    say = language_of(context.request.url.path).say
+    return context.page("docs/_requisicao.html", 200, say=say, **_tabs(context, requests))
 
 
 async def _entry(context: PageContext) -> tuple[Entry, Operation | None]:
     """Return the operation of the address, and its lookup, if it is one."""
-    entry = (await documentation_of(context.tools)).entries.get(context.request.path_params["name"])
+    language = language_of(context.request.url.path)
+    documentation = await documentation_of(context.tools, language)
+    entry = documentation.entries.get(context.request.path_params["name"])
     if entry is None:
         raise context.not_found(*_UNKNOWN)
     operations = context.tools.parts.operations.values()
@@ -122,7 +125,7 @@ async def _page(
         "docs/operacao.html",
         entry=entry,
         console=console,
-        refusals=_by_status(entry),
+        refusals=await _by_status(context, entry),
         entrance=address("/app/entrar", {"para": theme.back(context.request)}),
         focus="",
         documented=True,
@@ -151,8 +154,8 @@ async def _form(
             "form": form,
             "typed": typed,
             "ufs": form.ufs(operation),
-            "sentences": sentences(form),
             "may_optin": True,
+            "sentences": sentences(form),
             "asking": False,
         }
     if not may_ask(context, form):
@@ -221,6 +224,19 @@ def _tabs(context: PageContext, requests: Sequence[tuple[str, str]]) -> Mapping[
     return {"tabs": tabs, "chosen": next((each for each in asked if each in names), names[0])}
 
 
-def _by_status(entry: Entry) -> Sequence[tuple[int, str, str, str]]:
-    """Return status, code, sentence, and the address of the code's own page."""
-    return [(each.status, each.code, each.text, PAGES + each.code) for each in entry.refusals]
+async def _by_status(context: PageContext, entry: Entry) -> Sequence[tuple[int, str, str, str]]:
+    """Return status, code, sentence, and the address of the code's own page.
+
+    The API's messages are in Portuguese: in English, the sentence is the title of that page.
+    """
+    language = language_of(context.request.url.path)
+    codes = (await documentation_of(context.tools, language)).codes
+    return [
+        (
+            each.status,
+            each.code,
+            each.text if language.is_source else codes[each.code].title,
+            language.page_of(each.code),
+        )
+        for each in entry.refusals
+    ]

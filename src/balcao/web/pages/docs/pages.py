@@ -8,11 +8,10 @@ from starlette.responses import Response
 
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import KEY, for_reader
-from balcao.web.pages.docs import markdown
-from balcao.web.pages.docs.codes import INDEX
-from balcao.web.pages.docs.contents import documentation_of
+from balcao.web.pages.docs import markdown, synonyms
+from balcao.web.pages.docs.contents import Documentation, documentation_of
+from balcao.web.pages.docs.language import language_of, other_address
 from balcao.web.pages.docs.navigation import find
-from balcao.web.pages.docs.synonyms import SYNONYMS
 
 _RULES = (
     ("Endereços", "Redes de onde a chave pode ser usada", "403 ENDERECO_NAO_PERMITIDO"),
@@ -33,7 +32,7 @@ _RULES = (
 )
 
 # The common meaning of a status's codes.
-_STATUSES: Mapping[int, str] = {
+STATUSES: Mapping[int, str] = {
     400: "Requisição inválida ou falha na consulta",
     401: "Chave não reconhecida",
     402: "Créditos ou limite insuficientes",
@@ -52,45 +51,63 @@ _STATUSES: Mapping[int, str] = {
 
 async def framed(context: PageContext, template: str, **values: object) -> Response:
     """Return a page with the navigation and the search. `template` extends `docs/frame.html`."""
-    here, chapters = context.request.url.path, (await documentation_of(context.tools)).chapters
-    return context.page(template, 200, chapters=chapters, here=here, **values)
+    here = context.request.url.path
+    language = language_of(here)
+    return context.page(
+        template,
+        200,
+        chapters=(await _documentation(context)).chapters,
+        here=here,
+        language=language,
+        lang=language.tag,
+        root=language.root,
+        say=language.say,
+        other=other_address(here),
+        site=context.settings.address,
+        **values,
+    )
+
+
+async def _documentation(context: PageContext) -> Documentation:
+    return await documentation_of(context.tools, language_of(context.request.url.path))
+
+
+async def _whole(context: PageContext, name: str, **values: object) -> Response:
+    """Return a page that has a template of its own in each language."""
+    folder = language_of(context.request.url.path).folder
+    return await framed(context, f"{folder}/{name}.html", **values)
 
 
 async def show_start(context: PageContext) -> Response:
     """Show the way from the key to the first answer, in three steps."""
-    entry = (await documentation_of(context.tools)).first
+    entry = (await _documentation(context)).first
     _, answer = entry.answers[0].examples[0]
     first = dict(entry.sample.requests())["curl"]
-    return await framed(context, "docs/inicio.html", key=KEY, first=first, answer=answer)
+    return await _whole(context, "inicio", key=KEY, first=first, answer=answer)
 
 
 async def show_keys(context: PageContext) -> Response:
     """Show kinds and restrictions of keys, and how to get one."""
-    address = context.settings.address
-    return await framed(context, "docs/chaves.html", address=address, rules=_RULES)
+    return await _whole(context, "chaves", address=context.settings.address, rules=_RULES)
 
 
 async def show_sandbox(context: PageContext) -> Response:
     """Show the documents of the sandbox with known answers."""
-    return await framed(context, "docs/sandbox.html")
+    return await _whole(context, "sandbox")
 
 
 async def show_programs(context: PageContext) -> Response:
-    """Show example programs with this service's address in them."""
+    """Show example programs with this service's address in them, and the clients."""
     programs = for_reader(context.settings.address)
-    requests = (await documentation_of(context.tools)).first.sample.requests()
-    return await framed(
-        context,
-        "docs/programas.html",
-        programs=programs,
-        clients=requests[-2:],
-        placeholder=KEY,
+    requests = (await _documentation(context)).first.sample.requests()
+    return await _whole(
+        context, "programas", programs=programs, clients=requests[-2:], placeholder=KEY
     )
 
 
 async def show_guide(context: PageContext) -> Response:
     """Show one guide."""
-    guide = (await documentation_of(context.tools)).guides.get(context.request.path_params["name"])
+    guide = (await _documentation(context)).guides.get(context.request.path_params["name"])
     if guide is None:
         raise context.not_found("Guia não encontrado", "Não existe um guia com este nome.")
     return await framed(context, "docs/guia.html", guide=guide)
@@ -98,9 +115,9 @@ async def show_guide(context: PageContext) -> Response:
 
 async def show_errors(context: PageContext) -> Response:
     """Show all error codes, by HTTP status."""
-    codes = (await documentation_of(context.tools)).codes.values()
+    codes = (await _documentation(context)).codes.values()
     groups = [
-        (status, _STATUSES[status], list(pages))
+        (status, STATUSES[status], list(pages))
         for status, pages in groupby(codes, key=lambda page: page.statuses[0])
     ]
     return await framed(context, "docs/erros.html", groups=groups, line=markdown.line)
@@ -108,20 +125,20 @@ async def show_errors(context: PageContext) -> Response:
 
 async def show_error(context: PageContext) -> Response:
     """Show one error code: its meaning, what to do, and how to see it in the sandbox."""
-    page = (await documentation_of(context.tools)).codes.get(context.request.path_params["code"])
+    page = (await _documentation(context)).codes.get(context.request.path_params["code"])
     if page is None:
         raise context.not_found("Código desconhecido", "Este código não existe nesta versão.")
     script = page.script(context.settings.address)
-    return await framed(
-        context, "docs/erro.html", page=page, script=script, index=INDEX, line=markdown.line
-    )
+    return await framed(context, "docs/erro.html", page=page, script=script, line=markdown.line)
 
 
 async def search(context: PageContext) -> Response:
     """Show the pages that have the words of `q`."""
     sought = context.query("q")[:100]
-    found = find((await documentation_of(context.tools)).indexed, sought, SYNONYMS)
-    return await framed(context, "docs/busca.html", sought=sought, found=found)
+    language = language_of(context.request.url.path)
+    meant = synonyms.PORTUGUESE if language.is_source else synonyms.ENGLISH
+    found = find((await _documentation(context)).indexed, sought, meant)
+    return await framed(context, "docs/busca.html", sought=sought, found=found, line=markdown.line)
 
 
 async def search_index(context: PageContext) -> Response:
@@ -134,6 +151,6 @@ async def search_index(context: PageContext) -> Response:
             "resumo": each.leaf.summary,
             "palavras": each.words.strip(),
         }
-        for each in (await documentation_of(context.tools)).indexed
+        for each in (await _documentation(context)).indexed
     ]
     return Response(msgspec.json.encode(body), media_type="application/json")

@@ -17,11 +17,11 @@ from markupsafe import Markup
 from balcao.http import texts
 from balcao.web.kit.snippets.one_request import Value, of_clients, of_request
 from balcao.web.pages.docs import markdown
+from balcao.web.pages.docs.language import PORTUGUESE, Language
 from balcao.web.pages.docs.navigation import Chapter, Leaf
 
 Json: TypeAlias = Mapping[str, Any]
 
-ADDRESS = "/docs/operacoes"
 # Titles of tags, which are ASCII in the document.
 _TITLES: Mapping[str, str] = {
     texts.TAG_BUDGETS: "Orçamentos",
@@ -29,7 +29,7 @@ _TITLES: Mapping[str, str] = {
     texts.TAG_QUOTES: "Preços",
 }
 _PLACES: Mapping[str, str] = {"path": "no caminho", "query": "na consulta", "header": "cabeçalho"}
-_TYPES: Mapping[str, str] = {
+TYPES: Mapping[str, str] = {
     "string": "texto",
     "integer": "inteiro",
     "number": "número",
@@ -37,7 +37,7 @@ _TYPES: Mapping[str, str] = {
     "array": "lista",
     "object": "objeto",
 }
-_FORMATS: Mapping[str, str] = {
+FORMATS: Mapping[str, str] = {
     "date": "data",
     "date-time": "data e hora",
     "uuid": "UUID",
@@ -168,6 +168,8 @@ class Entry:
     refusals: Sequence[DescribedRefusal]
     headers: Sequence[Described]
     sample: Sample
+    root: str  # the first page in its language
+    translated: bool = True  # else its texts are in Portuguese
 
     @property
     def leaf(self) -> Leaf:
@@ -176,12 +178,14 @@ class Entry:
         names = dict.fromkeys(one.name for each in found_by for one in each)
         codes = dict.fromkeys(each.code for each in self.refusals)
         words = " ".join((self.path, self.text.striptags(), *names, *codes))
-        return Leaf(f"{ADDRESS}/{self.name}", self.title, f"{self.method} {self.path}", words)
+        return Leaf(
+            f"{self.root}/operacoes/{self.name}", self.title, f"{self.method} {self.path}", words
+        )
 
 
-def entries(document: Json, address: str) -> Mapping[str, Entry]:
+def entries(document: Json, address: str, language: Language = PORTUGUESE) -> Mapping[str, Entry]:
     """Return the operations of the document, by the name in the page's address."""
-    reader = _Reader(document, address)
+    reader = _Reader(document, address, language)
     found = {}
     for path, methods in document["paths"].items():
         for method, node in methods.items():
@@ -190,11 +194,13 @@ def entries(document: Json, address: str) -> Mapping[str, Entry]:
     return found
 
 
-def chapters(document: Json, found: Mapping[str, Entry]) -> Sequence[Chapter]:
+def chapters(
+    document: Json, found: Mapping[str, Entry], language: Language = PORTUGUESE
+) -> Sequence[Chapter]:
     """Return one chapter for each tag, in the document's order; only the lookups are expanded."""
     return [
         Chapter(
-            _title(tag["name"]),
+            language.say(_title(tag["name"])),
             [each.leaf for each in found.values() if each.tag == tag["name"]],
             folded=tag["name"] != texts.TAG_LOOKUPS,
         )
@@ -207,23 +213,29 @@ def _title(tag: str) -> str:
 
 
 class _Reader:
-    def __init__(self, document: Json, address: str) -> None:
+    def __init__(self, document: Json, address: str, language: Language) -> None:
         self._document = document
         self._address = address
+        self._language = language
+        self._say = language.say
+
+    def _line(self, text: str) -> Markup:
+        return markdown.line(self._say(text), self._language)
 
     def entry(self, path: str, method: str, node: Json) -> Entry:
         responses = {int(status): self._resolve(each) for status, each in node["responses"].items()}
         results = {status: each for status, each in responses.items() if not _codes(each)}
         body = node.get("requestBody", {"content": {}})["content"]
         keyed = bool(node.get("security"))
+        description = node.get("description", "")
         return Entry(
             node["operationId"].replace("_", "-"),
-            node["summary"],
+            self._say(node["summary"]),
             node["tags"][0],
-            _title(node["tags"][0]),
+            self._say(_title(node["tags"][0])),
             method,
             path,
-            markdown.article(node.get("description", "")),
+            markdown.article(self._say(description), self._language),
             keyed,
             [self._parameter(each) for each in node.get("parameters", ())],
             [*body],
@@ -231,9 +243,9 @@ class _Reader:
             [
                 DescribedAnswer(
                     status,
-                    markdown.line(each["description"]),
+                    self._line(each["description"]),
                     [*each.get("content", ())],
-                    [*_examples(each)],
+                    [(self._say(name), text) for name, text in _examples(each)],
                     [*self._fields(_schema_of(each.get("content", {})))],
                 )
                 for status, each in results.items()
@@ -244,6 +256,8 @@ class _Reader:
                 for name, header in next(iter(results.values()))["headers"].items()
             ],
             self._sample(path, method, node, body, keyed=keyed),
+            self._language.root,
+            self._language.has(description),
         )
 
     def _resolve(self, node: Json) -> Json:
@@ -259,8 +273,8 @@ class _Reader:
         return Described(
             node["name"],
             self._kind(node["schema"]),
-            markdown.line(node["description"]),
-            _PLACES[node["in"]],
+            self._line(node["description"]),
+            self._say(_PLACES[node["in"]]),
             node["required"],
             bool(node.get("deprecated")),
         )
@@ -269,7 +283,7 @@ class _Reader:
         """Describe a header of an answer, with an example where the document has one."""
         examples = node["schema"].get("examples")
         kind = examples[0] if examples else self._kind(node["schema"])
-        return Described(name, kind, markdown.line(node["description"]))
+        return Described(name, kind, self._line(node["description"]))
 
     def _fields(
         self, schema: Json, above: str = "", within: frozenset[str] = frozenset()
@@ -283,7 +297,7 @@ class _Reader:
         for field, node in resolved.get("properties", {}).items():
             text = node.get("description") or self._resolve(node).get("description", "")
             whole = f"{above}{field}"
-            yield Described(whole, self._kind(node), markdown.line(text))
+            yield Described(whole, self._kind(node), self._line(text))
             yield from self._fields(*self._inside(node, whole), within)
 
     def _inside(self, node: Json, name: str) -> tuple[Json, str]:
@@ -297,21 +311,22 @@ class _Reader:
     def _kind(self, schema: Json) -> str:
         for each in schema.get("anyOf", ()):
             if each != {"type": "null"}:
-                return f"{self._kind(each)} ou nulo"
+                return self._say("{} ou nulo").format(self._kind(each))
         resolved = self._resolve(schema)
         types = resolved.get("type", "object")
         names = [types] if isinstance(types, str) else [*types]
-        text = _FORMATS.get(resolved.get("format", "")) or _TYPES[names[0]]
+        text = self._say(FORMATS.get(resolved.get("format", "")) or TYPES[names[0]])
         choices = [each for each in resolved.get("enum", ()) if each is not None]
         if 0 < len(choices) <= _CHOICES_MAX:
             text = ", ".join(map(str, choices))
         if "maximum" in resolved:
-            text += f" de {resolved.get('minimum', 0)} a {resolved['maximum']}"
+            bounds = self._say("de {} a {}").format(resolved.get("minimum", 0), resolved["maximum"])
+            text = f"{text} {bounds}"
         if names[0] == "array":
             text += f" ({self._kind(resolved['items'])})" if "items" in resolved else ""
         if "default" in resolved:
-            text += f", padrão {_written(resolved['default'])}"
-        return f"{text} ou nulo" if "null" in names[1:] else text
+            text += ", " + self._say("padrão {}").format(_written(resolved["default"]))
+        return self._say("{} ou nulo").format(text) if "null" in names[1:] else text
 
     def _refusals(self, responses: Mapping[int, Json]) -> Iterator[DescribedRefusal]:
         for status, response in responses.items():

@@ -2,7 +2,7 @@
 
 from balcao.web.pages.docs.navigation import Synonyms
 
-SYNONYMS: Synonyms = {
+PORTUGUESE: Synonyms = {
     "timeout": ("prazo",),
     "expirar": ("prazo", "validade"),
     "webhook": ("evento", "acompanhe"),
@@ -39,4 +39,37 @@ SYNONYMS: Synonyms = {
     "swagger": ("openapi",),
     "postman": ("openapi",),
     "endereco": ("logradouro",),
+}
+
+ENGLISH: Synonyms = {
+    "webhook": ("poll", "batch"),
+    "webhooks": ("poll", "batch"),
+    "callback": ("poll", "batch"),
+    "payment": ("credits", "balance"),
+    "billing": ("credits", "balance"),
+    "invoice": ("statement", "consumption"),
+    "cost": ("price", "credits"),
+    "token": ("key",),
+    "apikey": ("key",),
+    "authentication": ("key",),
+    "auth": ("key",),
+    "login": ("key",),
+    "password": ("key",),
+    "sdk": ("client",),
+    "javascript": ("node", "typescript"),
+    "js": ("node", "typescript"),
+    "excel": ("xlsx", "spreadsheet"),
+    "throttling": ("ratelimit",),
+    "quota": ("ratelimit", "limits"),
+    "duplicate": ("idempotency",),
+    "testing": ("sandbox",),
+    "bulk": ("batch",),
+    "swagger": ("openapi",),
+    "postman": ("openapi",),
+    "vat": ("cnpj",),
+    "tax": ("certificate", "cnpj"),
+    "clearance": ("certificate",),
+    "shareholder": ("partner",),
+    "owner": ("partner",),
+    "address": ("endereco", "address"),
 }

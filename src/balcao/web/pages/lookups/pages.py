@@ -171,10 +171,17 @@ def _redirect(context: PageContext, path: str) -> Response:
 
 def _page_of(context: PageContext, form: LookupForm | None, request_id: str) -> str:
     """Return the address that shows an answer: where its form was, documentation or application."""
-    if form is not None and (context.typed("documentacao") or context.query("documentacao")):
+    documentation = _documentation(context)
+    if form is not None and documentation:
         operation = _operation(context, form).path
-        return f"/docs/operacoes/{operation}?resposta={request_id}#resposta"
+        return f"{documentation}/operacoes/{operation}?resposta={request_id}#resposta"
     return f"/app/consultas/resultado/{request_id}"
+
+
+def _documentation(context: PageContext) -> str:
+    """Return the first page of the documentation that has the form; empty: another page has it."""
+    given = context.typed("documentacao") or context.query("documentacao")
+    return given if given in ("/docs", "/docs/en") else ""
 
 
 def _refused(context: PageContext, form: LookupForm | None, problem: Problem) -> Response:
@@ -230,7 +237,7 @@ async def _looked_up(context: PageContext, form: LookupForm, typed: Mapping[str,
 
 
 def _to_wait(context: PageContext, form: LookupForm, number: str) -> Response:
-    also = {"documentacao": "1"} if context.typed("documentacao") else {}
+    also = {"documentacao": root} if (root := _documentation(context)) else {}
     return context.redirect(f"/app/consultas/andamento/{number}", tipo=form.slug, **also)
 
 
