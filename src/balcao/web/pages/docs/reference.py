@@ -220,7 +220,11 @@ class _Reader:
         self._say = language.say
 
     def _line(self, text: str) -> Markup:
-        return markdown.line(self._say(text), self._language)
+        return markdown.line(self._say(text), self._links_of(text))
+
+    def _links_of(self, text: str) -> Language:
+        """Return the language of the pages that a text links to: its own."""
+        return self._language if self._language.has(text) else PORTUGUESE
 
     def entry(self, path: str, method: str, node: Json) -> Entry:
         responses = {int(status): self._resolve(each) for status, each in node["responses"].items()}
@@ -235,7 +239,7 @@ class _Reader:
             self._say(_title(node["tags"][0])),
             method,
             path,
-            markdown.article(self._say(description), self._language),
+            markdown.article(self._say(description), self._links_of(description)),
             keyed,
             [self._parameter(each) for each in node.get("parameters", ())],
             [*body],
