@@ -102,7 +102,7 @@ def test_tables_of_commands_fit_a_terminal(shell: Shell, monkeypatch: pytest.Mon
     monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", "https://minha-receita.rede.exemplo.com.br")
     monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", 80)
     for line, head in (
-        ("account list", "Retidos"),
+        ("account list", "Reservados"),
         (f"key list {name}", "Regras"),
         ("user list", "Papel"),
         ("config show", "Origem"),

@@ -110,11 +110,11 @@ def list_accounts(as_json: AsJson = False) -> None:
             "Plano": "plan",
             "Tipo": _kind,
             "Saldo": "balance_credits",
-            "Retidos": "held_credits",
+            "Reservados": "held_credits",
             "No mês": lambda account: spent_credits(account, month),
             "Teto": "ceiling_credits",
         },
-        numbers=("Nº", "Saldo", "Retidos", "No mês", "Teto"),
+        numbers=("Nº", "Saldo", "Reservados", "No mês", "Teto"),
         foldable=("Nome",),
     )
     show(as_json, [_record(account, month) for account in accounts], table)
@@ -142,7 +142,7 @@ def show_account(account: AccountName, as_json: AsJson = False) -> None:
             ("Certidões", found.certificates),
             ("CPF dos sócios (optin)", found.partner_optin),
             ("Saldo", found.balance_credits),  # negative if post-paid: the debt
-            ("Retidos", found.held_credits),
+            ("Reservados", found.held_credits),
             ("Usados neste mês", spent_credits(found, month)),
             ("Teto mensal", _ceiling(found) if postpaid else None),
             ("Disponíveis", "sem limite" if available is None else max(available, 0)),
