@@ -141,22 +141,16 @@ ASKS_THE_TIME = re.compile(r"time\.time(_ns)?|(.*\.)?(datetime\.(utc)?now|date\.
 
 
 @cache
-def _parsed(file: Path) -> ast.Module:
-    """The syntax tree of a file; most rules look at all of them."""
-    return ast.parse(file.read_text("utf-8"))
-
-
-@cache
 def _calls(file: Path) -> set[str]:
     """What a file calls, as it is written there: `Front`, `httpx2.Client`, `datetime.now`."""
-    tree = ast.walk(_parsed(file))
+    tree = ast.walk(ast.parse(file.read_text("utf-8")))
     return {ast.unparse(node.func) for node in tree if isinstance(node, ast.Call)}
 
 
 @cache
 def _imports(file: Path) -> tuple[str, ...]:
     found: list[str] = []
-    for node in ast.walk(_parsed(file)):
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -231,7 +225,7 @@ def _graph(room: str) -> dict[str, set[str]]:
     modules = _modules(room)
     found: dict[str, set[str]] = {}
     for module, file in modules.items():
-        names = set(_imports_at_run_time(_parsed(file)))
+        names = set(_imports_at_run_time(ast.parse(file.read_text("utf-8"))))
         named = {name if name in modules else name.rpartition(".")[0] for name in names}
         found[module] = named & set(modules) - {module}
     return found
@@ -362,7 +356,7 @@ def test_a_class_name_means_one_thing_in_its_room() -> None:
     found: dict[tuple[str, str], Path] = {}
     for file in sorted(SOURCE.rglob("*.py")):
         room = file.relative_to(SOURCE).parts[0]
-        for node in _parsed(file).body:
+        for node in ast.parse(file.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 other = found.setdefault((room, node.name), file)
                 assert other == file, f"{node.name} is in {other} and in {file}: rename one"
