@@ -1,3 +1,3 @@
 """Balcão: a counter for Brazilian registries. Start reading at `balcao.lookup`."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

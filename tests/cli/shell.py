@@ -100,14 +100,19 @@ class Server:
     """A `balcao …` server in its own process."""
 
     def __init__(
-        self, line: Sequence[str], folder: Path, port: int, variables: Mapping[str, str]
+        self,
+        line: Sequence[str],
+        folder: Path,
+        port: int,
+        variables: Mapping[str, str],
+        python: str = sys.executable,
     ) -> None:
         self.base = f"http://127.0.0.1:{port}"
         self._out = folder / f"{time.monotonic_ns()}.out"
         self._err = self._out.with_suffix(".err")
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "balcao", *line],
+                [python, "-m", "balcao", *line],
                 stdout=out,
                 stderr=err,
                 cwd=folder,
@@ -168,7 +173,7 @@ def serving(home: Path, port: int, *, establishments: int = 300) -> Iterator[Ser
         "BALCAO_PORT": str(port),
         "BALCAO_SANDBOX_ESTABLISHMENTS": str(establishments),
     }
-    with _gone_afterwards(Server(["serve"], home.parent, port, {**os.environ, **variables})) as it:
+    with killed_afterwards(Server(["serve"], home.parent, port, {**os.environ, **variables})) as it:
         yield it
 
 
@@ -177,13 +182,14 @@ def simulating(folder: Path, port: int, options: str = "") -> Iterator[Server]:
     """Run `balcao simulator serve` in this folder, without settings, and wait until it responds."""
     line = ["simulator", "serve", "--port", str(port), *shlex.split(options)]
     bare = {name: value for name, value in os.environ.items() if "BALCAO" not in name}
-    with _gone_afterwards(Server(line, folder, port, bare)) as it:
+    with killed_afterwards(Server(line, folder, port, bare)) as it:
         it.wait_until_it_answers("/")
         yield it
 
 
 @contextmanager
-def _gone_afterwards(it: Server) -> Iterator[Server]:
+def killed_afterwards(it: Server) -> Iterator[Server]:
+    """Kill the server at the end, if it still runs."""
     try:
         yield it
     finally:

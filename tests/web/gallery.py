@@ -67,7 +67,7 @@ def render(out: Path, theme: str | None) -> str:
         csrf="x",
         message="A chave “ERP” foi revogada.",
         alert=None,
-        version="0.1.0",
+        version=__version__,
         steps=steps,
         bars=drawing.bars_by_day(bars(30)),
         year=drawing.bars_by_day(bars(366)),

@@ -5,6 +5,7 @@ client library's counters take a lock and search the buckets on each use, which 
 reading a cached answer.
 """
 
+import platform
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,9 +17,12 @@ from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
+    InfoMetricFamily,
     Metric,
 )
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from balcao import __version__
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0)
 _CIRCUIT_STATES = ("closed", "open", "half-open")
@@ -175,6 +179,9 @@ class Metrics:
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
+        build = InfoMetricFamily("balcao_build", "Version of the running program.")
+        build.add_metric((), {"version": __version__, "python": platform.python_version()})
+        yield build
         yield _counter(
             "balcao_requests",
             "Requests answered, by operation, status and origin: cache (these are the cache's"
