@@ -120,7 +120,8 @@ def test_the_wheel_serves_from_any_folder(archives: dict[str, Path], tmp_path: P
         answer = httpx2.get(server.base + COMPANY, headers={"x-api-key": key})
         assert answer.json()["success"] is True
         for page in ("/", "/docs", "/openapi.json", "/app"):
-            assert httpx2.get(server.base + page).status_code == 200, page
+            page_answer = httpx2.get(server.base + page, follow_redirects=True)
+            assert page_answer.status_code == 200, page
         metrics = httpx2.get(server.base + "/metrics").text
         assert f'version="{__version__}"' in metrics
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from balcao import web
+from balcao import __version__, web
 from balcao.operations.views import Tile
 from balcao.web.kit import drawing
 from balcao.web.kit.templates import environment
