@@ -49,7 +49,7 @@ def test_only_a_post_paid_account_has_a_ceiling(shell: Shell) -> None:
     )
     made = shell("account create a --plan pos_pago --ceiling 5 --json").json
     assert made["ceiling_credits"] == 5
-    assert "Teto mensal:" in shell("account show a").out
+    assert "Limite mensal:" in shell("account show a").out
 
 
 def test_an_account_is_found_by_name_and_by_number(shell: Shell) -> None:
@@ -185,7 +185,7 @@ def test_an_invalid_change_is_refused(
 def test_a_change_is_described(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     assert shell("account change acme --plan pos_pago --ceiling 5000").out == (
-        "Conta acme: plano pos_pago, certidões sim, CPF dos sócios não, teto 5.000.\n"
+        "Conta acme: plano pós-pago, certidões sim, CPF dos sócios não; limite do mês: 5.000.\n"
     )
     assert shell("account change acme --plan gratuito").out == (
         "Conta acme: plano gratuito, certidões não, CPF dos sócios não.\n"

@@ -157,7 +157,9 @@ def test_totals_equal_the_ledger(shell: Shell) -> None:
         "reference": "",
     }
     people = shell(f"usage acme {period}").out
-    assert "01/10/2026" in people
+    assert "01/10/2026" not in people
+    assert re.search(r"Inscrições estaduais +da fonte +3 +32\n", people)
+    assert re.search(r"Suframa +guardado +2 +2\n", people)
     (total,) = [line for line in people.splitlines() if "Total" in line]
     assert total.split() == ["Total", "5", str(consumed)]
 
@@ -209,7 +211,10 @@ def test_usage_by_client(shell: Shell) -> None:
     assert [(row["client"], row["queries"]) for row in rows] == [(None, 1), ("loja-7", 2)]
     assert [row["client"] for row in csv_rows(shell, period)] == ["loja-7", "loja-7", ""]
     assert {row["reference"] for row in csv_rows(shell, period)} == {"p"}
-    assert re.search(r"suframa +cache +loja-7 +2 +2", shell(f"usage acme {period}").out)
+    by_day = shell(f"usage acme {period} --days").out
+    assert re.search(r"01/10/2026 +Suframa +guardado +loja-7 +2 +2", by_day)
+    assert "loja-7" not in shell(f"usage acme {period}").out
+    shell(f"usage acme {period} --days --by client", code=2)
 
 
 def test_usage_by_key_uf_and_client(shell: Shell) -> None:

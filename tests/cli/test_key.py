@@ -202,7 +202,7 @@ def test_a_face_key_has_networks_and_a_daily_ceiling(shell: Shell) -> None:
     assert "/compat/k/CHAVE/brasilapi/" in result.err
     assert "500 créditos por dia" in result.err
     shown = shell("key show 1").out
-    assert "a face BrasilAPI" in shown
+    assert "só a API compatível: BrasilAPI" in shown
     assert "500 créditos por dia" in shown
     answer = shell("key show 1 --json").json
     assert answer["operations"] == ["compat/brasilapi"]

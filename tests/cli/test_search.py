@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from balcao.core import writing
 from tests.cli.shell import Shell
 
 
@@ -20,7 +21,7 @@ def test_search_at_the_terminal(shell: Shell, tmp_path: Path) -> None:
     assert all(isinstance(item["capital_social"], float) for item in page["itens"])
     assert page["data_base"].startswith(f"{page['competencia']}-")
     table = shell("search --uf SP --sandbox --limit 2").out
-    assert page["itens"][0]["cnpj"] in table
+    assert writing.cnpj(page["itens"][0]["cnpj"]) in table
     assert page["cursor"] in table
     whole = shell("search --uf SP --sandbox").out  # without a terminal nothing is wrapped
     names = [

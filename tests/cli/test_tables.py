@@ -13,6 +13,7 @@ ROWS = [
     ("1", "Contabilidade Exemplo do Sul Ltda", "financeiro@exemplo.com.br", "22/11/2026", "9.973"),
     ("2", "Acme", "—", "01/02/2026", "12"),
 ]
+LONG = "a" * 70
 WORDS = {word for row in [COLUMNS, *ROWS] for cell in row for word in cell.split()}
 
 
@@ -81,6 +82,20 @@ def test_addresses_break_after_punctuation(
         assert not any(line.endswith(" ") for line in result)
 
 
+def test_a_long_word_is_broken_only_where_it_may_be_folded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folded(f"x-{LONG[:30]}-y", 12) == "x-\n" + "\n".join(
+        ["a" * 12, "a" * 12, "a" * 6 + "-y"]
+    )
+    monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", 50)
+    print_table(("Nome", "Saldo"), [(LONG, "12")], foldable=("Nome",))
+    rows = capsys.readouterr().out.split()
+    assert (rows[:2], rows.count("12"), sum(map(len, rows[3:])) - 2) == (["Nome", "Saldo"], 1, 70)
+    print_table(("Nome", "Saldo"), [(LONG, "12")])
+    assert "Saldo:" in capsys.readouterr().out
+
+
 def test_a_row_is_one_line_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     long = "palavra " * 100
     print_table(COLUMNS, [("1", long.strip(), "x", "y", "2")], numbers=("Nº",))
@@ -90,6 +105,7 @@ def test_a_row_is_one_line_without_a_terminal(capsys: pytest.CaptureFixture[str]
 def test_tables_of_commands_fit_a_terminal(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables with long values fit with their titles, and do not become lists."""
     name = "Contabilidade-Exemplo-do-Sul"
+    shell(f"account create {LONG} --plan pos_pago")
     shell(f"account create {name} --plan pre_pago --test")
     shell(
         f"key create {name} --ip 203.0.113.0/24 --ip 2001:db8::/32 --per-minute 10000"
@@ -100,13 +116,14 @@ def test_tables_of_commands_fit_a_terminal(shell: Shell, monkeypatch: pytest.Mon
         f" --account {name} --role gestor"
     )
     monkeypatch.setenv("BALCAO_MINHA_RECEITA__URL", "https://minha-receita.rede.exemplo.com.br")
+    shell(f"user create ana@exemplo.com.br --name {LONG} --account {LONG} --role gestor")
     monkeypatch.setattr(output, "WIDTH_WITHOUT_TERMINAL", 80)
     for line, head in (
         ("account list", "Reservados"),
         (f"key list {name}", "Regras"),
         ("user list", "Papel"),
         ("config show", "Origem"),
-        ("source list", "Ligada"),
+        ("source list", "Ativa"),
     ):
         result = shell(line).out.splitlines()
         assert max(map(len, result)) <= 80, line

@@ -20,9 +20,9 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from balcao.core.calendar import civil_day, day_starts_ms
 from balcao.core.ledger import Charge, TopUp
 from balcao.operations import tariff
+from balcao.operations.names import SHORT
 from balcao.service.clock import system_now_ms
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.web.kit.words import vocabulary
 from tests.web import live as people
 from tests.web.accessibility import complaints_of, violations
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, started
@@ -631,9 +631,7 @@ def test_a_month_is_one_sheet_of_paper(live: Live, context: BrowserContext, tmp_
         number = balance.account_id
         for order in range(9):
             assert desk.commit_now([TopUp(number, 90, f"pedido 2026-{order}", at_ms)]) is None
-        for n, (rule, operation) in enumerate(
-            product(sorted(tariff.RULES)[:16], [*vocabulary.SHORT])
-        ):
+        for n, (rule, operation) in enumerate(product(sorted(tariff.RULES)[:16], [*SHORT])):
             charge = Charge(
                 number, None, str(uuid.uuid4()), operation, 1, rule, "cache", at_ms,
                 f"cliente-de-nome-comprido/{n % 30}",

@@ -14,6 +14,7 @@ from balcao.core.ledger import Charge, Hold, Settle, Trace
 from balcao.core.questions import Strategy
 from balcao.core.tariff import NOT_CHARGED
 from balcao.operations import tariff
+from balcao.operations.names import SHORT
 from balcao.service.clock import system_now_ms
 from balcao.storage.contract import Consultation
 from balcao.web.kit.words import explaining, vocabulary
@@ -40,9 +41,8 @@ ID = "0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6b8"
 
 def test_every_operation_and_strategy_has_a_text() -> None:
     assert set(vocabulary.STRATEGIES) == set(Strategy)
-    assert set(vocabulary.SHORT) == set(vocabulary.TITLES)
     for code in set(tariff.RULES) - set(NOT_CHARGED):
-        assert str(vocabulary.price_of(code)).startswith(tuple(vocabulary.SHORT.values())), code
+        assert str(vocabulary.price_of(code)).startswith(tuple(SHORT.values())), code
     names = vocabulary.price_of("state_registration/uf+addresses")
     assert names == "Inscrições estaduais: 1 por UF respondida + 1 por endereço"
     assert vocabulary.price_of("simples/lookup") == "simples/lookup"  # of a newer version

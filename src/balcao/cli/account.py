@@ -18,7 +18,7 @@ from balcao.cli.output import (
     whole,
     yes_or_no,
 )
-from balcao.core.access import PLANS, Account, Plan
+from balcao.core.access import PLAN_WORDS, PLANS, Account, Plan
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import available_credits, spent_credits
 from balcao.core.people import AT_THE_TERMINAL
@@ -43,7 +43,7 @@ def create(
     certificates: Annotated[
         bool,
         typer.Option(
-            "--certificates", help="Contrato com certidões (pos_pago; pre_pago já inclui)."
+            "--certificates", help="Contrato com certidões (pós-pago; o pré-pago já inclui)."
         ),
     ] = False,
     partner_optin: Annotated[
@@ -51,13 +51,13 @@ def create(
     ] = False,
     ceiling: Annotated[
         int | None,
-        typer.Option(min=0, help="Limite de créditos por mês (só pos_pago).", metavar="N"),
+        typer.Option(min=0, help="Limite de créditos por mês (só pós-pago).", metavar="N"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Cria uma conta, de produção ou de teste. O tipo não pode ser mudado depois.
 
-    O plano pre_pago sempre inclui certidões; o gratuito, nunca. No pos_pago, elas dependem do
+    O plano pré-pago sempre inclui certidões; o gratuito, nunca. No pós-pago, elas dependem do
     contrato (--certificates).
 
     Exemplo:
@@ -82,7 +82,7 @@ def create(
         now = local.now_ms()
         account = local.desk.create_account(new, now)
     kind = "de teste" if test else "de produção"
-    lines = [f"Conta {account.account_id} criada: {name} ({plan}, {kind})."]
+    lines = [f"Conta {account.account_id} criada: {name} ({PLAN_WORDS[plan]}, {kind})."]
     if plan != "pos_pago":
         line = f'{program()} credit add {shlex.quote(name)} 1000 --reason "..."'
         lines.append(f"A conta ainda não tem créditos: {line}")
@@ -107,14 +107,14 @@ def list_accounts(as_json: AsJson = False) -> None:
         {
             "Nº": "account_id",
             "Nome": "name",
-            "Plano": "plan",
+            "Plano": lambda account: PLAN_WORDS[account.plan],
             "Tipo": _kind,
             "Saldo": "balance_credits",
             "Reservados": "held_credits",
             "No mês": lambda account: spent_credits(account, month),
-            "Teto": "ceiling_credits",
+            "Limite": "ceiling_credits",
         },
-        numbers=("Nº", "Saldo", "Reservados", "No mês", "Teto"),
+        numbers=("Nº", "Saldo", "Reservados", "No mês", "Limite"),
         foldable=("Nome",),
     )
     show(as_json, [_record(account, month) for account in accounts], table)
@@ -137,14 +137,14 @@ def show_account(account: AccountName, as_json: AsJson = False) -> None:
     fields = Pairs(
         [
             ("Conta", f"{found.account_id}, {found.name}"),
-            ("Plano", found.plan),
+            ("Plano", PLAN_WORDS[found.plan]),
             ("Tipo", _kind(found)),
             ("Certidões", found.certificates),
             ("CPF dos sócios (optin)", found.partner_optin),
             ("Saldo", found.balance_credits),  # negative if post-paid: the debt
             ("Reservados", found.held_credits),
             ("Usados neste mês", spent_credits(found, month)),
-            ("Teto mensal", _ceiling(found) if postpaid else None),
+            ("Limite mensal", _ceiling(found) if postpaid else None),
             ("Disponíveis", "sem limite" if available is None else max(available, 0)),
             ("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"),
             ("Criada em", when(found.created_ms)),
@@ -165,7 +165,7 @@ def change(
     certificates: Annotated[
         bool | None,
         typer.Option(
-            "--certificates/--no-certificates", help="Contrato com certidões (só pos_pago)."
+            "--certificates/--no-certificates", help="Contrato com certidões (só pós-pago)."
         ),
     ] = None,
     partner_optin: Annotated[
@@ -176,15 +176,15 @@ def change(
     ] = None,
     ceiling: Annotated[
         int | None,
-        typer.Option(min=0, help="Limite de créditos por mês (só pos_pago).", metavar="N"),
+        typer.Option(min=0, help="Limite de créditos por mês (só pós-pago).", metavar="N"),
     ] = None,
-    no_ceiling: Annotated[bool, typer.Option("--no-ceiling", help="Retira o teto.")] = False,
+    no_ceiling: Annotated[bool, typer.Option("--no-ceiling", help="Retira o limite.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Altera o plano de uma conta e o que ele inclui. Vale em um segundo.
 
-    Opções não informadas não mudam. O plano pre_pago sempre inclui certidões; o gratuito,
-    nunca. Só o pos_pago tem limite mensal, removido ao trocar de plano.
+    Opções não informadas não mudam. O plano pré-pago sempre inclui certidões; o gratuito,
+    nunca. Só o pós-pago tem limite mensal, removido ao trocar de plano.
 
     Exemplo:
 
@@ -204,7 +204,7 @@ def change(
         new = plan or found.plan
         _check_terms(new, certificates=certificates is True, ceiling=ceiling)
         if certificates is False and new == "pre_pago":
-            refuse("o plano pre_pago sempre inclui certidões.", "--no-certificates")
+            refuse("o plano pré-pago sempre inclui certidões.", "--no-certificates")
         kept = ceiling if ceiling is not None or no_ceiling else found.ceiling_credits
         with_certificates = found.certificates if certificates is None else certificates
         terms = Terms(
@@ -218,10 +218,11 @@ def change(
             local.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
         )
     text = (
-        f"Conta {after.name}: plano {after.plan}, certidões {yes_or_no(after.certificates)},"
+        f"Conta {after.name}: plano {PLAN_WORDS[after.plan]},"
+        f" certidões {yes_or_no(after.certificates)},"
         f" CPF dos sócios {yes_or_no(after.partner_optin)}"
     )
-    text += f", teto {_ceiling(after)}." if after.plan == "pos_pago" else "."
+    text += f"; limite do mês: {_ceiling(after)}." if after.plan == "pos_pago" else "."
     show(as_json, _record(after, civil_month(now)), text)
 
 

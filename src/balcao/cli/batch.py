@@ -140,6 +140,7 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
 
       $ balcao batch list --account acme
     """
+    from balcao.operations.names import SHORT
     from balcao.service.batching import batch_answer
 
     with _open(account) as (batches, owner):
@@ -150,12 +151,14 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
         {
             "Lote": "batch_id",
             "Nome": "name",
-            "Operação": "operation",
+            "Operação": lambda batch: SHORT.get(batch.operation, batch.operation),
             "Estado": _state,
             "Linhas": lambda batch: batch.rows(),
             "Créditos": "spent",
             "Criado em": "created_ms",
         },
+        numbers=("Linhas", "Créditos"),
+        foldable=("Lote", "Nome"),
         empty="Esta conta ainda não tem lotes.",
     )
     show(as_json, [msgspec.to_builtins(batch_answer(each)) for each in info], table)
@@ -210,7 +213,7 @@ def resume(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Retoma um lote pausado, com um teto maior se for dado.
+    """Retoma um lote pausado, com um limite de gasto maior se informado.
 
     Exemplo:
 
@@ -371,13 +374,19 @@ def _print(
     if quote is not None:
         pairs += [
             ("Custo", writing.credits_between(quote.creditos_min, quote.creditos_max)),
-            ("Guardados", f"{whole(quote.a_mao)} de {whole(quote.validas)}"),
+            (
+                "Resultados guardados",
+                f"{whole(quote.a_mao)} de {writing.counted(quote.validas, *_ROWS['total'])}",
+            ),
             ("Saldo final, no pior caso", quote.saldo_apos_maximo),
             ("Fontes", ", ".join(each.nome for each in quote.fontes) or None),
         ]
     if answer.teto_creditos is not None:
         pairs.append(
-            ("Gastos", f"{whole(answer.creditos_gastos)} de {whole(answer.teto_creditos)}")
+            (
+                "Gasto",
+                f"{writing.credits(answer.creditos_gastos)}; limite: {whole(answer.teto_creditos)}",
+            )
         )
     blocks: list[Block] = [Pairs(pairs)]
     if answer.estado == "cotado" and quote is not None:

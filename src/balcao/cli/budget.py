@@ -156,14 +156,15 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
             "Nome": lambda each: each.budget.name,
             "De": lambda each: _owner(each.budget, names),
             "Período": lambda each: _PERIOD_WORDS[each.budget.period],
-            "Teto": lambda each: _ceilings(each.budget),
+            "Limite": lambda each: _ceilings(each.budget),
             "Usado": used_text,
-            "Reservado": lambda each: each.use.held_credits,
+            "Reservados": lambda each: each.use.held_credits,
             "Volta em": lambda each: (
                 "nunca" if each.next_period_ms is None else when(each.next_period_ms)
             ),
         },
-        numbers=("Reservado",),
+        numbers=("Reservados",),
+        foldable=("Id", "Nome", "De"),
     )
     show(as_json, [as_record(each) for each in budgets], table)
 

@@ -29,7 +29,7 @@ def add(
             metavar="N",
             min=-CREDITS_MAX,
             max=CREDITS_MAX,
-            help="Quantidade de créditos. Um valor negativo retira (no pos_pago, aumenta o valor"
+            help="Quantidade de créditos. Um valor negativo retira (no pós-pago, aumenta o valor"
             " devido).",
         ),
     ],
@@ -41,10 +41,10 @@ def add(
 ) -> None:
     """Acrescenta créditos a uma conta e mostra o novo saldo. Um N negativo retira.
 
-    Não é preciso parar o serviço. O saldo de uma conta gratuito ou pre_pago nunca fica
+    Não é preciso parar o serviço. O saldo de uma conta gratuita ou pré-paga nunca fica
     negativo.
 
-    O saldo de uma conta pos_pago é o valor devido, negativo. Um N positivo abate (um pagamento)
+    O saldo de uma conta pós-paga é o valor devido, negativo. Um N positivo abate (um pagamento)
     e um N negativo aumenta a dívida. O limite do mês não muda.
 
     Exemplo:

@@ -229,9 +229,8 @@ def show_key(key_id: KeyNumber, as_json: AsJson = False) -> None:
     restrictions = key.restrictions or UNRESTRICTED
     operations = "todas" if restrictions.operations is None else ", ".join(restrictions.operations)
     if restrictions.compat_api is not None:
-        operations = (
-            f"a face {COMPAT_API_TITLES.get(restrictions.compat_api, restrictions.compat_api)}"
-        )
+        title = COMPAT_API_TITLES.get(restrictions.compat_api, restrictions.compat_api)
+        operations = f"só a API compatível: {title}"
     table = TextTable.of(
         ("Chave", str(key.key_id)),
         [
@@ -290,7 +289,7 @@ def list_keys(
             "Regras": _rules,
         },
         numbers=("Nº",),
-        foldable=("Começa com", "Regras"),
+        foldable=("Nome", "Começa com", "Regras"),
         empty="Nenhuma chave ativa.",
     )
     hidden = len(keys) - len(shown)

@@ -58,6 +58,8 @@ WIDTH_WITHOUT_TERMINAL = 100_000
 # Widths of a table's margins, and of the space between two columns.
 _FRAME = 2
 _GAP = 2
+# The width down to which long words of foldable columns are broken; no title has a longer word.
+_FOLDED = 12
 
 _PIECES = re.compile(r"[^\s/.@:_-]*[\s/.@:_-]|[^\s/.@:_-]+")
 
@@ -228,8 +230,9 @@ def print_table(
 ) -> None:
     """Print a table; columns in `numbers` are aligned to the right.
 
-    `empty`: printed instead of a table without rows. `foldable`: columns, such as addresses, with
-    breaks after `/`, `.`, `@`, `:`, `_` or `-`. `unbroken`: columns that are not wrapped.
+    `empty`: printed instead of a table without rows. `foldable`: columns, such as names and
+    addresses, with breaks after `/`, `.`, `@`, `:`, `_` or `-`, and anywhere in a word that the
+    terminal has no room for. `unbroken`: columns that are not wrapped.
     Other words are not broken. On a terminal too narrow for them, each row is printed as a list of
     names and values.
     """
@@ -242,16 +245,19 @@ def print_table(
     out = console()
     texts = [*rows, *([] if total is None else [total])]
     cells = list(zip(columns, *texts, strict=True))
-    widths = fit(
-        [max(map(len, column)) for column in cells],
-        [
-            max(map(len, column))
-            if name in unbroken
-            else max(len(word) for text in column for word in _words(text, name in foldable))
-            for name, column in zip(columns, cells, strict=True)
-        ],
-        out.width - _FRAME - _GAP * (len(columns) - 1),
-    )
+    natural = [max(map(len, column)) for column in cells]
+    least = [
+        most
+        if name in unbroken
+        else max(len(word) for text in column for word in _words(text, name in foldable))
+        for name, column, most in zip(columns, cells, natural, strict=True)
+    ]
+    folded_least = [
+        min(few, _FOLDED) if name in foldable else few
+        for name, few in zip(columns, least, strict=True)
+    ]
+    room = out.width - _FRAME - _GAP * (len(columns) - 1)
+    widths = fit(natural, least, room) or fit(natural, folded_least, room)
     if widths is None:
         for row in texts:
             Pairs([pair for pair in zip(columns, row, strict=True) if pair[1]]).print()
@@ -286,12 +292,14 @@ def _words(text: str, foldable: bool) -> Sequence[str]:
 
 
 def folded(text: str, width: int) -> str:
-    """Break a text into lines of at most this width, after spaces and punctuation."""
+    """Break a text into lines of at most this width, after spaces and punctuation if possible."""
     lines = [""]
     for piece in _PIECES.findall(text):
-        if len(lines[-1]) + len(piece) > width:
+        if len(lines[-1]) + len(piece) > width and lines[-1]:
             lines.append("")
         lines[-1] += piece
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return "\n".join(lines)
 
 

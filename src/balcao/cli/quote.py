@@ -85,7 +85,7 @@ def price_pairs(price: "Price") -> Sequence[tuple[str, object]]:
         ("Resposta", _WAYS[price.caminho]),
         ("Regra", price.regra or None),
         ("Idade", None if age is None else writing.counted(age, "dia", "dias")),
-        ("Válida até", price.valida_ate or None),
+        ("Válida até", writing.day(price.valida_ate) if price.valida_ate else None),
         ("Fontes", ", ".join(each.nome for each in price.fontes) or None),
         ("Saldo final, no pior caso", price.saldo_apos_maximo),
         ("Seria recusada", price.recusa or None),

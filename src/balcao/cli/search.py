@@ -15,6 +15,7 @@ from balcao.cli.output import AsJson, Block, Note, TextTable, program, show, who
 from balcao.core.calendar import civil_day
 from balcao.core.errors import CallerError
 from balcao.core.problems import problem_of
+from balcao.core.writing import cnpj
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -106,12 +107,14 @@ def _blocks(found: "CompaniesPage | HitCount") -> Sequence[Block]:
     table = TextTable(
         found.itens,
         {
-            "CNPJ": "cnpj",
+            "CNPJ": lambda each: cnpj(each.cnpj),
             "Nome": lambda each: each.nome_empresarial or "",
             "UF": lambda each: each.uf or "",
             "Município": lambda each: each.municipio or "",
             "Situação": lambda each: each.situacao or "",
         },
+        foldable=("Nome",),
+        unbroken=("CNPJ",),
         empty="Nenhuma empresa atende a todos os filtros.",
     )
     if found.cursor is None:

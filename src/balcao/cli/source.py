@@ -79,7 +79,7 @@ def _table(inventory: "Inventory", subject: Subject) -> TextTable:
         {
             "Ordem": lambda source: sources.index(source) + 1,
             "Fonte": "name",
-            "Ligada": "is_on",
+            "Ativa": "is_on",
             "Endereço ou o que falta": "remark",
             **facts,
         },

@@ -13,6 +13,7 @@ from balcao.cli.failures import refuse
 from balcao.cli.installation import AccountName, Installation, open_installation
 from balcao.cli.output import AsJson, TextTable, iso, show, whole
 from balcao.core.calendar import civil_day
+from balcao.core.ledger import ORIGIN_WORDS, Origin
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -70,22 +71,28 @@ def usage(  # noqa: PLR0917  # a command's own words
             "--by",
             parser=_group,
             metavar="key|uf|client",
-            help="Soma o período por chave, UF ou cliente, em vez de por dia.",
+            help="Soma o período por chave, UF ou cliente.",
         ),
     ] = None,
+    by_day: Annotated[
+        bool,
+        typer.Option("--days", help="Uma linha por dia, operação, origem e cliente."),
+    ] = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Cada lançamento de consumo, em CSV.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Mostra o consumo de uma conta por dia, operação, origem e cliente, com o total.
+    """Mostra o consumo de uma conta por operação e origem, com o total.
 
-    Os dias são os do horário de Brasília. O total vem dos lançamentos do livro-razão.
+    Os dias são os do horário de Brasília. O total vem dos lançamentos do livro-razão. Com --json,
+    as linhas são sempre as de --days.
 
     Exemplo:
 
       $ balcao usage acme --from 2026-10-01 --to 2026-10-31
       $ balcao usage acme --by client
+      $ balcao usage acme --days
       $ balcao usage acme --csv > consumo.csv
     """
     from balcao.accounts.statement import Period
@@ -99,6 +106,8 @@ def usage(  # noqa: PLR0917  # a command's own words
         refuse("não pode ser usado com --json.", "--csv")
     if as_csv and by:
         refuse("não pode ser usado com --csv: cada lançamento tem uma linha.", "--by")
+    if by_day and (by or as_csv):
+        refuse("não pode ser usado com --by nem com --csv.", "--days")
     with open_installation() as local:
         found = local.account(account)
         period = Period(first, last)
@@ -134,7 +143,7 @@ def usage(  # noqa: PLR0917  # a command's own words
         f"Créditos acrescentados no período: {whole(added)}."
         f" Saldo atual: {whole(books.balance_credits)}."
     )
-    show(as_json, data, title, _table(books, totals), text)
+    show(as_json, data, title, _table(books, totals, by_day=by_day), text)
 
 
 def _print_csv(local: Installation, account: "Account", entries: "Iterable[LedgerEntry]") -> None:
@@ -195,22 +204,43 @@ def _table_by(by: str, totals: "Sequence[Total]", names: Mapping[int, str]) -> T
     )
 
 
-def _table(books: "PeriodBooks", totals: "Sequence[Total]") -> TextTable:
+def _table(books: "PeriodBooks", totals: "Sequence[Total]", *, by_day: bool) -> TextTable:
+    from balcao.operations.names import SHORT
+
     # No column for clients if the account has none.
+    marked = by_day and any(total.client for total in totals)
+    day = {"Dia": lambda total: date.fromisoformat(str(total.day))}
     client = {"Cliente": lambda total: total.client or None}
-    marked = any(total.client for total in totals)
+    empty_cells = ("",) * (1 + by_day + marked)
     return TextTable(
-        totals,
+        totals if by_day else _without_days(totals),
         {
-            "Dia": lambda total: date.fromisoformat(str(total.day)),
-            "Operação": lambda total: str(total.operation),
-            "Origem": lambda total: str(total.origin),
+            **(day if by_day else {}),
+            "Operação": lambda total: SHORT.get(str(total.operation), total.operation),
+            "Origem": lambda total: ORIGIN_WORDS[total.origin],
             **(client if marked else {}),
             "Consultas": "requests",
             "Créditos": "credits",
         },
         numbers=("Consultas", "Créditos"),
-        total=("Total", "", "", *("",) * marked, whole(books.requests), whole(books.charged)),
+        total=("Total", *empty_cells, whole(books.requests), whole(books.charged)),
         foldable=("Operação", "Cliente"),
         empty="Nada foi consumido neste período.",
     )
+
+
+def _without_days(totals: "Sequence[Total]") -> "Sequence[Total]":
+    """Sum totals by operation and origin, the greatest first."""
+    from balcao.storage.totals import Total
+
+    sums: dict[tuple[str | None, Origin | None], Total] = {}
+    for total in totals:
+        group = (total.operation, total.origin)
+        so_far = sums.get(group, Total(0, 0))
+        sums[group] = Total(
+            so_far.requests + total.requests,
+            so_far.credits + total.credits,
+            operation=total.operation,
+            origin=total.origin,
+        )
+    return sorted(sums.values(), key=lambda total: -total.credits)

@@ -116,7 +116,7 @@ def list_users(
             "Último uso": "seen_ms",
         },
         numbers=("Nº",),
-        foldable=("E-mail", "Conta"),
+        foldable=("E-mail", "Nome", "Conta"),
         empty=f"Nenhum usuário. Crie um: {program()} user create --help.",
     )
     show(as_json, [_record(user) for user in users], table)

@@ -17,10 +17,10 @@ EXAMPLE_ACCOUNT = "pre-pago"
 
 _NOTES = {
     "gratuito": "plano gratuito, sem certidões",
-    "pre-pago": "plano pre_pago, certidões e CPF dos sócios (optin=1)",
+    "pre-pago": "plano pré-pago, certidões e CPF dos sócios (optin=1)",
     "pos-pago": "plano pos_pago, sem certidões",
     "pos-pago-certidoes": "plano pos_pago, com certidões",
-    "um-credito": "plano pre_pago, com exatamente 1 crédito",
+    "um-credito": "plano pré-pago, com exatamente 1 crédito",
 }
 
 

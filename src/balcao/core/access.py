@@ -17,6 +17,11 @@ from balcao.core.questions import Mode
 
 Plan: TypeAlias = Literal["gratuito", "pre_pago", "pos_pago"]
 PLANS: tuple[Plan, ...] = ("gratuito", "pre_pago", "pos_pago")
+PLAN_WORDS: Mapping[Plan, str] = {
+    "gratuito": "gratuito",
+    "pre_pago": "pré-pago",
+    "pos_pago": "pós-pago",
+}
 
 
 @dataclass(frozen=True, slots=True)

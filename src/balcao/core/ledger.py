@@ -5,6 +5,7 @@ then a post of the actual price or a void (contract 5.1). Entries are never chan
 mistake is corrected by another entry. Times are milliseconds since 1970.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -20,6 +21,7 @@ from balcao.core.people import Action, Signature
 from balcao.core.result_summary import ResultSummary
 
 Origin: TypeAlias = Literal["cache", "online"]
+ORIGIN_WORDS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
 
 
 class RequestTags(msgspec.Struct, frozen=True, gc=False):

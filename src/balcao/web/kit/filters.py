@@ -11,8 +11,9 @@ from balcao.core.calendar import civil_day
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf
 from balcao.core.federation import ALL, UFS
-from balcao.core.ledger import Origin
+from balcao.core.ledger import ORIGIN_WORDS, Origin
 from balcao.core.writing import listed
+from balcao.operations.names import SHORT
 from balcao.web.kit import returning
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
@@ -41,7 +42,7 @@ _FILTERS: Mapping[str, str] = {
 # Options of a select: value and text.
 Options = Sequence[tuple[str, str]]
 
-OPERATIONS: Options = [("", "todas"), *vocabulary.SHORT.items()]
+OPERATIONS: Options = [("", "todas"), *SHORT.items()]
 UF_OPTIONS: Options = [
     ("", "todas"),
     (ALL_UFS, "Todas de uma vez"),
@@ -49,10 +50,10 @@ UF_OPTIONS: Options = [
     (NONE, vocabulary.NO_UF),
 ]
 # The ledger counts our own copy as a source.
-EITHER = f"{vocabulary.ORIGINS['online']} ou da {vocabulary.OWN_COPY}"
+EITHER = f"{ORIGIN_WORDS['online']} ou da {vocabulary.OWN_COPY}"
 ORIGINS: Options = [
     ("", "todas"),
-    ("cache", vocabulary.ORIGINS["cache"]),
+    ("cache", ORIGIN_WORDS["cache"]),
     ("online", EITHER),
 ]
 
@@ -100,7 +101,7 @@ def choice(fields: Mapping[str, str], names: Mapping[int | None, str]) -> Charge
     key, operation = fields.get("chave", ""), fields.get("operacao", "")
     number = int(key) if is_number(key) else None
     return ChargeFilter(
-        operation=operation if operation in vocabulary.SHORT else None,
+        operation=operation if operation in SHORT else None,
         key=WEB if key == WEB else number if number in names else None,
         origin=origin_of(fields.get("origem", "")),
         client="" if fields.get("cliente") == NONE else tag(fields, "cliente"),

@@ -4,13 +4,13 @@ import asyncio
 
 from starlette.responses import Response
 
+from balcao.core.access import PLAN_WORDS
 from balcao.core.calendar import civil_month
 from balcao.core.ledger import spent_credits
 from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_of
 from balcao.web.kit.lookups.forms import FORMS
-from balcao.web.kit.words.vocabulary import PLANS
 from balcao.web.pages import history
 from balcao.web.pages.batches import latest_batches
 from balcao.web.pages.companies import WITHIN_DAYS, expiring_certificates, recent_companies
@@ -42,7 +42,7 @@ async def show(context: PageContext) -> Response:
         and available < (CERTIFICATE_CREDITS if account.has_certificates else 1),
         certificate_credits=CERTIFICATE_CREDITS,
         within_days=WITHIN_DAYS,
-        plan=PLANS[account.plan],
+        plan=PLAN_WORDS[account.plan],
         ceiling=ceiling,
         ceiling_meter=drawing.meter(spent / ceiling, "Do limite do mês") if ceiling else None,
         limits=context.settings.limits_by_plan[account.plan],

@@ -7,48 +7,31 @@ Codes of errors are named by their classes (`core.errors`), rules of the tariff 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from balcao.core.access import Plan
 from balcao.core.errors import IdempotencyKeyReused, errors_by_code
-from balcao.core.ledger import Origin, Trace
+from balcao.core.ledger import ORIGIN_WORDS, Origin, Trace
 from balcao.core.notices import Tone
 from balcao.core.people import MembershipRole
 from balcao.core.questions import Mode, Strategy
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
 from balcao.examination.inventory import SNAPSHOT
 from balcao.operations import ALL_OPERATIONS, tariff
+from balcao.operations.names import SEARCHES, SHORT
 from balcao.providers import OFFERS
-
-# Plans, by their names in the command line and the ledger.
-PLANS: Mapping[Plan, str] = {
-    "gratuito": "gratuito",
-    "pre_pago": "pré-pago",
-    "pos_pago": "pós-pago",
-}
 
 MODES: Mapping[Mode, str] = {"live": "produção", "test": "teste"}
 # Roles of an account's users.
 ROLES: Mapping[MembershipRole, str] = {"consultant": "Consultor", "manager": "Gestor"}
 
-# The short names of operations; `TITLES` has the long ones.
-_SEARCHES = {
-    "busca-de-empresas": "Busca de empresas",
-    "contagem-de-empresas": "Contagem de empresas",
-    "busca-de-socios": "Busca de sócios",
-}
-SHORT: Mapping[str, str] = {each.path: each.form.title for each in ALL_OPERATIONS} | _SEARCHES
-TITLES: Mapping[str, str] = {each.path: each.title for each in ALL_OPERATIONS} | _SEARCHES
-
 # The operation of each price rule. The API's sentences begin with addresses
 # (ADR 0030).
 _PRICED: Mapping[str, str] = {
     **{code: each.form.title for each in ALL_OPERATIONS for code in each.rules},
-    SEARCH_PAGE: _SEARCHES["busca-de-empresas"],
-    SEARCH_COUNT: _SEARCHES["contagem-de-empresas"],
-    SEARCH_PARTNERS: _SEARCHES["busca-de-socios"],
+    SEARCH_PAGE: SEARCHES["busca-de-empresas"],
+    SEARCH_COUNT: SEARCHES["contagem-de-empresas"],
+    SEARCH_PARTNERS: SEARCHES["busca-de-socios"],
 }
 
-# The origins of answers. The ledger counts `OWN_COPY` as online.
-ORIGINS: Mapping[Origin, str] = {"cache": "guardado", "online": "da fonte"}
+# The origins of answers are named by `ORIGIN_WORDS`. The ledger counts this one as online.
 OWN_COPY = "nossa cópia do mês"
 # In sums by origin.
 ORIGINS_IN_SUMS: Mapping[Origin, str] = {
@@ -143,7 +126,7 @@ def origin_of(trace: Trace) -> str | None:
     if trace.origin is None:
         return None
     own = trace.origin == "online" and trace.source == SNAPSHOT
-    return OWN_COPY if own else ORIGINS[trace.origin]
+    return OWN_COPY if own else ORIGIN_WORDS[trace.origin]
 
 
 def short(operation: str) -> str:

@@ -10,6 +10,7 @@ from typing import Protocol
 from balcao.accounts.statement import ChargeFilter, Period
 from balcao.core.document_reader import read as read_document
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj
+from balcao.core.ledger import ORIGIN_WORDS
 from balcao.core.recognition import recognise
 from balcao.core.text import unaccented
 from balcao.core.writing import cnpj as written
@@ -37,9 +38,9 @@ RESULT_OPTIONS: filters.Options = [
 _LEDGER_ONLINE = "online"
 _ORIGINS: filters.Options = [
     ("", "todas"),
-    ("cache", vocabulary.ORIGINS["cache"]),
+    ("cache", ORIGIN_WORDS["cache"]),
     ("copia", vocabulary.OWN_COPY),
-    ("fonte", vocabulary.ORIGINS["online"]),
+    ("fonte", ORIGIN_WORDS["online"]),
 ]
 _OWN_COPY: Mapping[str, bool] = {"copia": True, "fonte": False}
 

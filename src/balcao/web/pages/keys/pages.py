@@ -22,13 +22,13 @@ from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.errors import FormDone
 from balcao.core.writing import listed
 from balcao.operations.contract import curl_line
+from balcao.operations.names import SHORT
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.snippets import for_reader
 from balcao.web.kit.typed import NAME, TypedForm, read
-from balcao.web.kit.words import vocabulary
 from balcao.web.kit.words.vocabulary import Word
 
 IN_FORCE_MAX = 50
@@ -37,7 +37,7 @@ ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
 _SHOWN_CHARACTERS_MAX = 60
 
-OPERATIONS: Sequence[tuple[str, str]] = [*vocabulary.SHORT.items()]
+OPERATIONS: Sequence[tuple[str, str]] = [*SHORT.items()]
 _BOX = "op_"  # prefix of an operation's path: the name of its box
 _RULES = ("ips", "cliente_obrigatorio", "administra", *(_BOX + path for path, _ in OPERATIONS))
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
-from balcao.core.access import Account
+from balcao.core.access import PLAN_WORDS, Account
 from balcao.core.calendar import civil_day, civil_month
 from balcao.core.errors import TermsRefused
 from balcao.core.ledger import DoneBefore, InsufficientFunds, available_credits, spent_credits
@@ -17,7 +17,7 @@ from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_by_day, bars_of
 from balcao.web.kit.typed import read
-from balcao.web.kit.words.vocabulary import MODES, PLANS
+from balcao.web.kit.words.vocabulary import MODES
 from balcao.web.pages.members import member
 from balcao.web.pages.operator.accounts import last_use_ms
 from balcao.web.pages.operator.forms import CreditsForm, TermsForm, once
@@ -61,7 +61,7 @@ async def _shown(
         "operador/conta.html",
         422 if complaints or alert else 200,
         account=account,
-        plan=PLANS[account.plan],
+        plan=PLAN_WORDS[account.plan],
         mode=MODES[account.mode],
         available=available_credits(account, month),
         spent=spent_credits(account, month),
@@ -94,7 +94,7 @@ def _why_refused(account: Account, terms: Terms, now_ms: int) -> str:
     """Explain which amount of the account rules out these terms."""
     if terms.plan != "pos_pago" and account.balance_credits < account.held_credits:
         return (
-            f"O plano {PLANS[terms.plan]} não aceita saldo negativo. O saldo desta conta é de"
+            f"O plano {PLAN_WORDS[terms.plan]} não aceita saldo negativo. O saldo desta conta é de"
             f" {whole(account.balance_credits)}, com {whole(account.held_credits)} reservados por"
             " consultas em andamento. Lance antes os créditos que faltam."
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from balcao.core.access import Account
+from balcao.core.access import PLAN_WORDS, Account
 from balcao.core.calendar import civil_month
 from balcao.core.errors import EmailTaken, FormDone, NameTaken
 from balcao.core.ledger import DoneBefore, available_credits, spent_credits
@@ -18,7 +18,7 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.typed import read
-from balcao.web.kit.words.vocabulary import MODES, PLANS
+from balcao.web.kit.words.vocabulary import MODES
 from balcao.web.pages.members import with_link
 from balcao.web.pages.operator.forms import NewAccountForm, once
 
@@ -71,7 +71,7 @@ async def show(context: PageContext) -> Response:
     orders: Mapping[str, OrderBy[Account]] = {
         "nome": OrderBy(lambda account: account.name),
         "numero": OrderBy(lambda account: account.account_id),
-        "plano": OrderBy(lambda account: PLANS[account.plan]),
+        "plano": OrderBy(lambda account: PLAN_WORDS[account.plan]),
         "tipo": OrderBy(lambda account: account.mode),
         "saldo": OrderBy(lambda account: account.balance_credits),
         "disponivel": OrderBy(lambda account: available_credits(account, month)),
@@ -90,7 +90,7 @@ async def show(context: PageContext) -> Response:
         order=order,
         older=order.page("de", at + PER_PAGE) if at + PER_PAGE < len(found) else None,
         newer=order.page("de", max(at - PER_PAGE, 0)) if at else None,
-        plans=PLANS,
+        plans=PLAN_WORDS,
         modes=MODES,
     )
 
@@ -99,7 +99,7 @@ def _row(account: Account, tools: Tools) -> AccountRow:
     month = civil_month(tools.now_ms())
     return AccountRow(
         account,
-        PLANS[account.plan],
+        PLAN_WORDS[account.plan],
         MODES[account.mode],
         available_credits(account, month),
         spent_credits(account, month),

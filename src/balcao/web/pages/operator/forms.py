@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, ValidationInfo
 
-from balcao.core.access import Plan
+from balcao.core.access import PLAN_WORDS, Plan
 from balcao.core.errors import InvalidParameter
 from balcao.core.people import Signature, is_email
 from balcao.core.questions import Mode
@@ -19,7 +19,7 @@ from balcao.core.terms import (
 from balcao.storage.people import Terms
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import TypedForm, checked_name, one_of, whole_number
-from balcao.web.kit.words.vocabulary import MODES, PLANS
+from balcao.web.kit.words.vocabulary import MODES
 
 _FORM_ID_CHARACTERS = range(16, 65)
 
@@ -40,7 +40,7 @@ def once(context: PageContext) -> Signature:
 def _refuse(problem: str | None) -> None:
     """Raise the command line's complaint as a sentence, with the plans' display names."""
     if problem is not None:
-        for plan, name in PLANS.items():
+        for plan, name in PLAN_WORDS.items():
             problem = problem.replace(plan, name)
         raise ValueError(problem[:1].upper() + problem[1:])
 
@@ -84,7 +84,7 @@ def _reason(text: str) -> str:
 class TermsForm(TypedForm):
     """An account's terms. Fields that depend on the plan follow it."""
 
-    plan: Annotated[Plan, one_of(PLANS, "Escolha um plano.")] = Field(alias="plano")
+    plan: Annotated[Plan, one_of(PLAN_WORDS, "Escolha um plano.")] = Field(alias="plano")
     ceiling_credits: Annotated[int | None, BeforeValidator(_ceiling)] = Field(alias="teto")
     by_contract: Annotated[bool, BeforeValidator(_by_contract)] = Field(alias="certidoes")
     partner_optin: Annotated[bool, BeforeValidator(_is_ticked)] = Field(alias="optin")

@@ -14,6 +14,7 @@ from balcao.accounts.statement import COLUMNS, Statement, line_of, read_statemen
 from balcao.core.access import Account
 from balcao.core.calendar import from_ms
 from balcao.core.csv_table import write_csv
+from balcao.core.ledger import ORIGIN_WORDS
 from balcao.storage import spreadsheet
 from balcao.storage.contract import ConsumptionRow
 from balcao.storage.spreadsheet import Sheet, Value
@@ -125,7 +126,7 @@ def filters_in_words(asked: StatementQuery) -> Sequence[tuple[str, str]]:
     return [
         ("Operação", vocabulary.short(chosen.operation) if chosen.operation else "todas"),
         ("Chave", key),
-        ("Origem", vocabulary.ORIGINS[chosen.origin] if chosen.origin else "todas"),
+        ("Origem", ORIGIN_WORDS[chosen.origin] if chosen.origin else "todas"),
         ("Cliente", "todos" if chosen.client is None else chosen.client or vocabulary.NO_CLIENT),
         ("Pessoa", person),
         ("UF", "todas" if chosen.uf is None else chosen.uf or vocabulary.NO_UF),
@@ -154,7 +155,7 @@ def _lines(found: _Found) -> Sheet:
 
 def _cells(row: ConsumptionRow, asked: StatementQuery) -> Sequence[Value]:
     """Return a line's cells after its day, in words."""
-    operation, origin = vocabulary.short(row.operation), vocabulary.ORIGINS[row.origin]
+    operation, origin = vocabulary.short(row.operation), ORIGIN_WORDS[row.origin]
     counted = (row.requests, row.credits)
     key = asked.names.keys.get(row.key_id)
     return (operation, key, origin, *counted, row.client, row.reference)
