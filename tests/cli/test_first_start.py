@@ -182,12 +182,12 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
     assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * 6
     addresses = [line[4].removeprefix(settings.address) for line in lines]
     assert addresses == [
-        "/consultas/v2/suframa/90010002000154",
+        "/consultas/v2/cnpj-receita-federal/90010001000100",
         "/consultas/v2/sintegra/90010001000100",
-        "/consultas/v2/produtor-rural/90010000100?uf=SP",
         "/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=90010001000100",
         "/consultas/v2/certidao-negativa-de-debitos-estadual/90010001000100?uf=SP",
-        "/consultas/v2/cnpj-receita-federal/90010001000100",
+        "/consultas/v2/produtor-rural/90010000100?uf=SP",
+        "/consultas/v2/suframa/90010002000154",
     ]
     assert len(addresses) == len(OPERATIONS)
 

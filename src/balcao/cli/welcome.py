@@ -18,8 +18,8 @@ EXAMPLE_ACCOUNT = "pre-pago"
 _NOTES = {
     "gratuito": "plano gratuito, sem certidões",
     "pre-pago": "plano pré-pago, certidões e CPF dos sócios (optin=1)",
-    "pos-pago": "plano pos_pago, sem certidões",
-    "pos-pago-certidoes": "plano pos_pago, com certidões",
+    "pos-pago": "plano pós-pago, sem certidões",
+    "pos-pago-certidoes": "plano pós-pago, com certidões",
     "um-credito": "plano pré-pago, com exatamente 1 crédito",
 }
 
