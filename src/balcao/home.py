@@ -50,7 +50,7 @@ class Home:
 
     @property
     def exports(self) -> Path:
-        """Temporary files of exports while they are written."""
+        """Temporary files of exports and statements while they are written."""
         return self.path / "exports"
 
     @property

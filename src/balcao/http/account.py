@@ -8,6 +8,7 @@ import datetime
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -198,10 +199,11 @@ _AccountRoute = partial(Route, needs_key=True, tag=TAG_ACCOUNT, tells_cost=False
 
 @dataclass(frozen=True, slots=True)
 class AccountRoutes:
-    """The routes about an account, over the desk."""
+    """The routes about an account, over the desk. `folder`: of temporary files."""
 
     desk: Desk
     now_ms: Callable[[], int]
+    folder: Path
 
     @_AccountRoute(
         f"{PREFIX}saldo",
@@ -313,7 +315,7 @@ class AccountRoutes:
         chosen = ChargeFilter(client=parameters.text("cliente") or None)
         names = self._names(request.account_id)
         content = self._statement(request, names, period, chosen, by_reference, csv=form == "csv")
-        encoding, answer = await streamed(content, gzipped=request.accepts_gzip)
+        encoding, answer = await streamed(content, self.folder, gzipped=request.accepts_gzip)
         kind = (
             [_CSV, _NO_STORE, _VARY, _file(period)] if form == "csv" else [_JSON, _NO_STORE, _VARY]
         )

@@ -1,6 +1,7 @@
 """The API's addresses, all together: `build` lists the routes of each part."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from balcao.batches.desk import BatchDesk
@@ -38,13 +39,17 @@ def build(
     results: Results,
     searches: Searches,
     document: Mapping[str, Any],
+    exports: Path,
 ) -> Sequence[Route]:
-    """Return all routes but those of lookups. `document`: the OpenAPI document."""
+    """Return all routes but those of lookups.
+
+    `document`: the OpenAPI document. `exports`: the folder of long answers' temporary files.
+    """
     desk, now_ms = parts.desk, parts.now_ms
     access = MetricsAccess(settings.proxies, settings.metrics_token.get_secret_value())
     return [
         *routes_of(ReceiptRoutes(desk, blobs, parts.forget_callbacks)),
-        *routes_of(AccountRoutes(desk, now_ms)),
+        *routes_of(AccountRoutes(desk, now_ms, exports)),
         *routes_of(BudgetRoutes(parts, new_id)),
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchRoutes(batches, results)),

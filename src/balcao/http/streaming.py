@@ -11,6 +11,8 @@ import time
 import zlib
 from collections.abc import AsyncGenerator, Generator
 from contextlib import closing
+from io import FileIO
+from pathlib import Path
 from typing import TypeAlias
 
 from balcao.core.errors import StorageFailed
@@ -25,18 +27,21 @@ _PIECE_BYTES = 65_536
 _PAUSE_SECONDS = 0.0005  # after each piece, so that other threads run
 
 
-async def streamed(content: _Content, *, gzipped: bool) -> tuple[Headers, bytes | Pieces]:
+async def streamed(
+    content: _Content, folder: Path, *, gzipped: bool
+) -> tuple[Headers, bytes | Pieces]:
     """Return an answer's content, with the headers about its encoding.
 
-    Raises errors of its beginning. A later error cuts the answer off, which the client detects.
+    Long content waits for the client in a temporary file below `folder`. Raises errors of its
+    beginning. A later error cuts the answer off, which the client detects.
     """
     start = await asyncio.to_thread(_start_of, content)
     if len(start) <= WHOLE_BYTES_MAX:
         return [], start
     content = _continued(start, content)
     if gzipped:
-        return [GZIP], Pieces(None, _written_ahead(_compressed(content)))
-    return [], Pieces(None, _written_ahead(content))
+        return [GZIP], Pieces(None, _written_ahead(_compressed(content), folder))
+    return [], Pieces(None, _written_ahead(content, folder))
 
 
 def _start_of(content: _Content) -> bytes:
@@ -62,20 +67,30 @@ def _compressed(content: _Content) -> _Content:
     yield packer.flush()
 
 
-async def _written_ahead(content: _Content) -> AsyncGenerator[bytes, None]:
+def _temporary_file(folder: Path) -> FileIO:
+    """Open a file without a name. Unbuffered: else a full disk would be noticed when it closes."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return tempfile.TemporaryFile(buffering=0, dir=folder)
+    except OSError as error:
+        raise StorageFailed from error
+
+
+async def _written_ahead(content: _Content, folder: Path) -> AsyncGenerator[bytes, None]:
     """Yield the content from a temporary file, while a thread writes it at its own pace."""
     loop, grown, left = asyncio.get_running_loop(), asyncio.Event(), False
 
-    with tempfile.TemporaryFile() as file:
+    with _temporary_file(folder) as file:
 
         def write() -> None:
             with closing(content):
                 for piece in content:
                     if left:
                         return
+                    unwritten = memoryview(piece)
                     try:
-                        file.write(piece)
-                        file.flush()
+                        while unwritten:
+                            unwritten = unwritten[file.write(unwritten) :]
                     except OSError as error:
                         raise StorageFailed from error
                     loop.call_soon_threadsafe(grown.set)

@@ -260,6 +260,7 @@ class _Assembly:
             results=self.batches.results,
             searches=self.searches,
             document=self.document,
+            exports=self.home.exports,
         )
         return Front(
             parts=self.parts,

@@ -2,7 +2,7 @@
 
 Sheets have texts, whole numbers, days and instants. Rows are written to a temporary file as they
 come: 50,000 of them in memory would take some hundred megabytes. The library makes the workbook,
-and this module the XML of its rows: by the library's own calls each cell takes ten times as long
+and this module the XML of its rows: by the library's own calls each cell takes five times as long
 (ADR 0091).
 """
 
