@@ -11,14 +11,14 @@ from balcao.core.certificates import CertificateSummary, Verdict
 from balcao.core.receipts import Receipt, ReceiptSubject
 from balcao.operations import OPERATIONS
 from balcao.storage.batches import StoredRow
-from balcao.web.kit.words.vocabulary import outcome_of
-from tests.records import federal_of
+from balcao.web.kit.words.vocabulary import last_day, outcome_of
+from tests.records import federal_of, state_of
 from tests.service import Service, open_service
 from tests.web.browser import signed_in
 from tests.web.companies import address, lines
 from tests.web.lookups import a_trace
 
-UNCLASSIFIED = "90010005000198"
+UNCLASSIFIED = "90010005000198"  # its state certificate has no validity
 GIVEN: dict[str, Any] = {"error": False, "success": False, "certificate": ""}
 CASES: list[tuple[str, Verdict, dict[str, Any]]] = [
     ("federal_certificate", "CND", {**GIVEN, "success": True, "certificate_type": "CND"}),
@@ -65,3 +65,33 @@ def test_on_the_pages_of_a_company(house: Service) -> None:
     assert lines(page)["Certidão federal"].startswith("Nem CND nem CPEND")
     assert "Circunstanciada" not in page.words
     assert "Nem CND nem CPEND" in browser.get("/app/historico").words
+
+
+def test_a_validity_that_the_source_did_not_give(house: Service) -> None:
+    """The pages name what is missing: nobody is reminded of such a certificate."""
+    mine = house.account("sem validade")
+    answer = house.get(state_of(UNCLASSIFIED), mine).json
+    assert (answer["success"], answer["validade"]) == (True, None)
+    browser = signed_in(house, mine)
+    result = browser.get(f"/app/consultas/resultado/{answer['request_id']}")
+    assert result.tree.xpath("//dt[. = 'Válida até']/following-sibling::dd[1]/text()") == [
+        "não informada"
+    ]
+    for path, row in ((address(UNCLASSIFIED), "Certidão estadual"), ("/app/historico", "estadual")):
+        cells = browser.get(path).tree.xpath(
+            f"//tr[contains(., '{row}')]/td[@data-label='Vale até']"
+        )
+        assert [cell.text_content() for cell in cells] == ["não informada"], path
+
+
+@pytest.mark.parametrize(
+    ("verdict", "validity", "words"),
+    [
+        ("CND", "2027-02-15", "15/02/2027"),
+        ("CPEND", None, "não informada"),
+        ("CPD", None, None),
+        ("none", None, None),
+    ],
+)
+def test_words_of_a_validity(verdict: Verdict, validity: str | None, words: str | None) -> None:
+    assert last_day(CertificateSummary(verdict, validity, None, None, None)) == words

@@ -45,6 +45,11 @@ class CertificateSummary(msgspec.Struct, frozen=True, gc=False):
     media_type: MediaType | None  # of the receipt
     issued_on: str | None = None  # None: the source does not give it, or it was not stored then
 
+    @property
+    def undated(self) -> bool:
+        """Whether it proves something until a day that the source did not give."""
+        return self.verdict in ("CND", "CPEND") and self.validity is None
+
 
 class FederalCertificate(Record, frozen=True, omit_defaults=True):
     """A source's answer about a taxpayer's federal certificate, also if none was issued."""

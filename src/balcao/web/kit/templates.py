@@ -14,6 +14,7 @@ from balcao.core.people import EMAIL_CHARACTERS_MAX, NAME_CHARACTERS_MAX
 from balcao.http.assets import TYPES, Asset, digest_of
 from balcao.operations.company.page import STATUS_TONES
 from balcao.web.kit.drawing import STRIP_SHAPES, SYMBOLS
+from balcao.web.kit.words.vocabulary import last_day
 
 _STATIC = resources.files("balcao.web").joinpath("static")
 
@@ -118,6 +119,7 @@ def environment() -> Environment:
         lang="pt-BR",
         root="/docs",
         say=str,
+        last_day=last_day,
         symbols=SYMBOLS,
         strip_shapes=STRIP_SHAPES,
         status_tones=STATUS_TONES,

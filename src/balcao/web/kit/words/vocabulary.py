@@ -7,12 +7,14 @@ Codes of errors are named by their classes (`core.errors`), rules of the tariff 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from balcao.core.certificates import CertificateSummary
 from balcao.core.errors import IdempotencyKeyReused, errors_by_code
 from balcao.core.ledger import ORIGIN_WORDS, Origin, Trace
 from balcao.core.notices import Tone
 from balcao.core.people import MembershipRole
 from balcao.core.questions import Mode, Strategy
 from balcao.core.tariff import SEARCH_COUNT, SEARCH_PAGE, SEARCH_PARTNERS
+from balcao.core.writing import day
 from balcao.examination.inventory import SNAPSHOT
 from balcao.operations import ALL_OPERATIONS, tariff
 from balcao.operations.names import SEARCHES, SHORT
@@ -119,6 +121,13 @@ def outcome_of(trace: Trace) -> Word:
     if trace.status == 200:
         return Word("Respondida", "good")
     return _RESULTS.get(trace.operation, Word(f"Status {trace.status}", "neutral"))
+
+
+def last_day(certificate: CertificateSummary | None) -> str | None:
+    """Return a certificate's last day of validity in words; None: nothing was issued."""
+    if certificate is None or not (certificate.validity or certificate.undated):
+        return None
+    return day(certificate.validity) if certificate.validity else "não informada"
 
 
 def origin_of(trace: Trace) -> str | None:

@@ -29,7 +29,7 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.asking import attempt_of, button_number
 from balcao.web.kit.lookups.forms import BY_PATH, FORMS, LookupForm, blank, request_of
 from balcao.web.kit.month_age import in_use
-from balcao.web.kit.words.vocabulary import CODES, outcome_of
+from balcao.web.kit.words.vocabulary import CODES, last_day, outcome_of
 from balcao.web.pages import history
 from balcao.web.pages.companies.expiring import days_left
 
@@ -293,8 +293,10 @@ class Validity:
 
 def validity(register: Register, now_ms: int) -> Validity | None:
     """Return a certificate's last day, or the day of the registry's data."""
-    until = register.in_force_until
+    until, result = register.in_force_until, register.result
     if until is None:
+        if result is not None and (unknown := last_day(result.certificate)) is not None:
+            return Validity(unknown)
         as_of = (register.body or {}).get("data_base")
         return Validity(f"dados de {day(as_of)}") if as_of else None
     today, later = civil_day(now_ms), register.by_act
