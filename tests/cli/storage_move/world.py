@@ -24,6 +24,7 @@ from balcao.settings import Settings
 from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
+from balcao.storage.desk.mail import NewMail
 from balcao.storage.numbers import least_number
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
@@ -94,6 +95,9 @@ def furnish(desk: Desk) -> None:
         await result.make_link(
             a_token("l1"), "set_password", lia.user_id, signed=BY, now_ms=NOW, expires_ms=NOW * 2
         )
+        await result.set_totp(lia.user_id, b"\0secret", BY, NOW, recovery=[b"\0c1", b"\xffc2"])
+        await desk.mail.add(NewMail("m1", ODD, bytes(range(256)), NOW, NOW * 2))
+        await desk.mail.set_threshold(acme.account_id, 100, BY, NOW)
         caller = await desk.caller(next(iter(hashes(desk))), NOW)
         assert caller is not None
         await desk.spend(caller, [Limit("minuto", 5, 7, of_key=True)], NOW)
