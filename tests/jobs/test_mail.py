@@ -17,7 +17,7 @@ from balcao.accounts.mail.rendering import mime_message
 from balcao.accounts.mail.sending import MailDelayed, MailRefused, send
 from balcao.accounts.seal import Seal
 from balcao.core.mail import PORTS, MailServer, MailText, MailTls, retry_seconds, trial
-from balcao.core.people import Signature, User
+from balcao.core.people import Signature, User, is_email
 from balcao.service.mail_delivery import MailDelivery
 from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
@@ -107,8 +107,8 @@ class World:
         await self.desk.people.set_password(user.user_id, "hash", Signature("cli"), NOW)
         return user
 
-    async def queue(self) -> str:
-        one = self.outbox.message("invitation", TO, trial(), self.now_ms, hours=1)
+    async def queue(self, to: str = TO) -> str:
+        one = self.outbox.message("invitation", to, trial(), self.now_ms, hours=1)
         await self.desk.mail.add(one)
         return one.mail_id
 
@@ -160,6 +160,18 @@ def test_a_refused_message_loses_its_content(world: World) -> None:
 
     asyncio.run(story())
     assert world.sink.accepted == []
+
+
+@pytest.mark.parametrize("to", ["a..b@empresa.test", "a,b@empresa.test", "a@empresa..test"])
+def test_a_message_to_an_impossible_address_is_refused(world: World, to: str) -> None:
+    assert is_email(to)
+
+    async def story() -> None:
+        assert await world.delivery.deliver(await world.queue(to)) is None
+        (count,) = await world.desk.mail.counts()
+        assert (count.refusal, count.count) == (553, 1)
+
+    asyncio.run(story())
 
 
 def test_without_a_server_messages_wait(world: World) -> None:

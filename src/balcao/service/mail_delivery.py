@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from email.errors import MessageError
 from email.message import EmailMessage
 
 import structlog
@@ -30,6 +31,8 @@ log = structlog.get_logger()
 
 AT_ONCE = 4
 LOW_BALANCE_SECONDS = 60.0
+# "Mailbox name not allowed": forms accept addresses such as `a..b@c.de`, which no message can have.
+_NO_MAILBOX = 553
 
 Send = Callable[[MailServer, EmailMessage], Awaitable[None]]
 
@@ -77,7 +80,10 @@ class MailDelivery:
             if self.server is None:
                 raise MailDelayed("no server")
             sender, to = self.server.sender, message.to
-            mime = mime_message(mail_id, sender, to, message.text, queued.queued_ms)
+            try:
+                mime = mime_message(mail_id, sender, to, message.text, queued.queued_ms)
+            except (ValueError, MessageError):
+                raise MailRefused(_NO_MAILBOX) from None
             await self.send(self.server, mime)
         except MailRefused as error:
             log.warning("mail.refused", kind=queued.kind, code=error.code)
