@@ -204,9 +204,9 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
         house.close()
     assert [answer.status for answer in found] == [200] * 6
     # Certificates are not cached yet; from the source each costs two.
-    assert [answer.credits for answer in found] == [1, 1, 1, 2, 2, 1]
+    assert [answer.credits for answer in found] == [1, 1, 2, 2, 1, 1]
     assert all(answer.json["success"] is True for answer in found)
-    zone, company, producer, federal, state, _ = (answer.json for answer in found)
+    _, company, federal, state, producer, zone = (answer.json for answer in found)
     assert zone["inscricao"] == "200000012"
     for registered in (company, producer):
         assert [each["uf"] for each in registered["inscricoes_estaduais"]] == ["SP"]

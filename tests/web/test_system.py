@@ -11,6 +11,7 @@ from balcao.core.findings import Finding
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.service.clock import system_now_ms
+from balcao.settings.groups import Group
 from balcao.web.kit.configured import ConfiguredSources
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.month_age import MonthAge
@@ -133,7 +134,11 @@ def test_settings_that_became_unreadable(
 
 
 def test_only_configured_settings(operator: Browser) -> None:
-    whole = operator.get(f"{OFFICE}/configuracoes").tree.xpath("//tbody/tr")
+    page = operator.get(f"{OFFICE}/configuracoes").tree
+    assert page.xpath("//main//h2/text()") == [group.value for group in Group]
+    (mail,) = page.xpath("//h2[.='E-mail']/following::tbody[1]/tr[1]/th/code/text()")
+    assert mail == "smtp_host"
+    whole = page.xpath("//tbody/tr")
     some = operator.get(f"{OFFICE}/configuracoes?so=definidas").tree.xpath("//tbody/tr")
     assert 0 < len(some) < len(whole)
 

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from balcao.core.federation import UFS
 from balcao.providers.fields import Uf, WebAddress
 from balcao.settings import OneOf, Settings
+from balcao.settings.groups import Group, group_of
 from balcao.settings.in_force import printable, setting_name
 from balcao.settings.values import Network, Page
 
@@ -48,23 +49,24 @@ _TABLE_HEAD = (
 
 def write_manual() -> str:
     """Return the text of `docs/settings.md`."""
-    groups: list[tuple[str, FieldInfo, type[BaseModel]]] = []
-    lines = [_HEAD, "## Gerais", "", *_TABLE_HEAD]
-    for name, field in Settings.model_fields.items():
-        group = _group(field)
-        if group is None:
-            lines.append(_row((name,), field))
-        else:
-            groups.append((name, field, group))
-    for name, field, group in groups:
-        lines += ["", f"## `{name}`", "", str(field.description), "", *_TABLE_HEAD]
-        defaults = None if field.is_required() else field.default
-        for part, of_part in group.model_fields.items():
-            lines.append(_row((name, part), of_part, getattr(defaults, part, None)))
+    lines = [_HEAD.rstrip("\n")]
+    for group in Group:
+        fields = {
+            name: field for name, field in Settings.model_fields.items() if group_of(field) is group
+        }
+        parts = {name: _parts(field) for name, field in fields.items()}
+        lines += ["", f"## {group.value}", "", *_TABLE_HEAD]
+        lines += [_row((name,), field) for name, field in fields.items() if parts[name] is None]
+        for name, field in fields.items():
+            if (model := parts[name]) is not None:
+                lines += ["", f"### `{name}`", "", str(field.description), "", *_TABLE_HEAD]
+                defaults = None if field.is_required() else field.default
+                for part, of_part in model.model_fields.items():
+                    lines.append(_row((name, part), of_part, getattr(defaults, part, None)))
     return "\n".join(lines) + "\n"
 
 
-def _group(field: FieldInfo) -> type[BaseModel] | None:
+def _parts(field: FieldInfo) -> type[BaseModel] | None:
     """Return the class of a setting with parts, else None."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):

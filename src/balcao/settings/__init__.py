@@ -43,6 +43,7 @@ from balcao.operations import ALL_OPERATIONS
 from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File
 from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, FilesOfPlan
+from balcao.settings.groups import Group
 from balcao.settings.mail import MailSettings
 from balcao.settings.values import BearerToken, Network, Page, Place, Ufs
 
@@ -162,13 +163,13 @@ def _of_operations() -> dict[str, Any]:
     for each in ALL_OPERATIONS:
         order = in_order(each.subject, *each.sources)
         fields[f"{each.subject}_sources"] = (
-            tuple[Annotated[str, OneOf(order)], ...],
+            Annotated[tuple[Annotated[str, OneOf(order)], ...], Group.SOURCES],
             Field(order, description=each.sources_setting),
         )
     for each in ALL_OPERATIONS:
         if each.usual_ufs:
             fields[f"{each.subject}_ufs"] = (
-                Ufs,
+                Annotated[Ufs, Group.SOURCES],
                 Field(tuple(each.usual_ufs), min_length=1, description=each.ufs_setting),
             )
     return fields
@@ -178,7 +179,7 @@ def _of_providers() -> dict[str, Any]:
     """Return the fields of providers: their settings, or None."""
     return {
         provider.name: (
-            provider.settings_class | None,
+            Annotated[provider.settings_class | None, Group.SOURCES],
             Field(None, description=provider.description),
         )
         for provider in PROVIDERS
@@ -198,143 +199,143 @@ else:
 class Settings(_SourceSettings):
     """All settings of one process."""
 
-    limits_gratuito: Limits = Field(
+    limits_gratuito: Annotated[Limits, Group.PLANS] = Field(
         Limits(per_minute=20, per_day=500), description="Limites de cada conta do plano `gratuito`."
     )
-    limits_pre_pago: Limits = Field(
+    limits_pre_pago: Annotated[Limits, Group.PLANS] = Field(
         Limits(per_minute=300, per_day=50_000),
         description="Limites de cada conta do plano `pre_pago`.",
     )
-    limits_pos_pago: Limits = Field(
+    limits_pos_pago: Annotated[Limits, Group.PLANS] = Field(
         Limits(per_minute=1_200, per_day=500_000),
         description="Limites de cada conta do plano `pos_pago`.",
     )
-    files_gratuito: FilesOfPlan = Field(
+    files_gratuito: Annotated[FilesOfPlan, Group.PLANS] = Field(
         GRATUITO, description="Arquivos de cada conta do plano `gratuito`."
     )
-    files_pre_pago: FilesOfPlan = Field(
+    files_pre_pago: Annotated[FilesOfPlan, Group.PLANS] = Field(
         PRE_PAGO, description="Arquivos de cada conta do plano `pre_pago`."
     )
-    files_pos_pago: FilesOfPlan = Field(
+    files_pos_pago: Annotated[FilesOfPlan, Group.PLANS] = Field(
         POS_PAGO, description="Arquivos de cada conta do plano `pos_pago`."
     )
-    files_mb_max: int = Field(
+    files_mb_max: Annotated[int, Group.PLANS] = Field(
         50_000,
         ge=1,
         description="Espaço máximo dos lotes de todas as contas, em megabytes.",
     )
-    disk_free_mb_min: int = Field(
+    disk_free_mb_min: Annotated[int, Group.DATA] = Field(
         256,
         ge=0,
         description="Espaço livre mínimo, em megabytes, no disco da pasta de dados para receber"
         " arquivos. Abaixo da metade, arquivos ainda não lidos são recusados.",
     )
-    receipts: Place = Field(
+    receipts: Annotated[Place, Group.DATA] = Field(
         "",
         description="Onde guardar os comprovantes: uma pasta ou um endereço como"
         " `s3://bucket/prefixo`. Vazio: a pasta `receipts` da pasta de dados.",
     )
-    cache_days: int = Field(
+    cache_days: Annotated[int, Group.RETENTION] = Field(
         1825,
         ge=1,
         description="Por quantos dias um resultado fica guardado, a partir da consulta à fonte.",
     )
-    cache_person_days: int = Field(
+    cache_person_days: Annotated[int, Group.RETENTION] = Field(
         365,
         ge=1,
         description="O mesmo, para as respostas sobre pessoas físicas (produtor rural e certidão"
         " federal, por CPF; cadastro de empresas cuja natureza jurídica é 213-5 ou começa com 4).",
     )
-    receipt_days: int = Field(
+    receipt_days: Annotated[int, Group.RETENTION] = Field(
         1825,
         ge=366,
         description="Por quantos dias um comprovante é guardado, desde a primeira entrega.",
     )
-    backup_folder: File = Field(
+    backup_folder: Annotated[File, Group.BACKUP] = Field(
         None,
         description="Pasta dos backups, de preferência em outro disco. Vazio: a pasta `backups`"
         " da pasta de dados.",
     )
-    disk_reserve_mb: int = Field(
+    disk_reserve_mb: Annotated[int, Group.DATA] = Field(
         32,
         ge=0,
         description="Megabytes reservados na pasta de dados. São liberados se o disco encher,"
         " para o serviço se recuperar sozinho. 0: nenhum. Só com SQLite.",
     )
-    backup_every_hours: int = Field(
+    backup_every_hours: Annotated[int, Group.BACKUP] = Field(
         24,
         ge=0,
         description="Intervalo entre backups automáticos, em horas. 0: nunca. Com vários nós, só"
         " um deles faz.",
     )
-    backup_keep: int = Field(
+    backup_keep: Annotated[int, Group.BACKUP] = Field(
         7,
         ge=1,
         description="Quantos backups ficam na pasta. Os mais antigos são apagados. Os feitos"
         " antes de uma migração ou restauração não contam e nunca são apagados.",
     )
-    own_backup_of_schema: int = Field(
+    own_backup_of_schema: Annotated[int, Group.BACKUP] = Field(
         0,
         ge=0,
         description="Versão do esquema do banco de dados da qual você já tem um backup próprio. A"
         " migração dessa versão não faz outro.",
     )
-    trusted_proxies: tuple[Network, ...] = Field(
+    trusted_proxies: Annotated[tuple[Network, ...], Group.SERVER] = Field(
         (),
         description="Endereços ou redes dos proxies na frente do serviço, como `10.0.0.0/8`. Só"
         " deles é aceito o endereço do cliente (`X-Forwarded-For`), usado para limitar"
         " tentativas de acesso e verificar as redes permitidas de uma chave.",
     )
-    metrics_token: BearerToken = Field(
+    metrics_token: Annotated[BearerToken, Group.MONITORING] = Field(
         SecretStr(""),
         description="Token para ler `/metrics` com `Authorization: Bearer`, de 16 caracteres ou"
         " mais, sem espaços (no Prometheus, `authorization: {credentials_file: …}`). Vazio:"
         " qualquer endereço de rede privada. A própria máquina sempre pode ler. Os demais"
         " recebem 404.",
     )
-    session_idle_minutes: int = Field(
+    session_idle_minutes: Annotated[int, Group.SESSIONS] = Field(
         60,
         ge=5,
         description="Minutos sem uso para encerrar uma sessão da aplicação.",
     )
-    session_hours: int = Field(
+    session_hours: Annotated[int, Group.SESSIONS] = Field(
         12, ge=1, description="Duração máxima de uma sessão da aplicação, em horas."
     )
-    trace_days: int = Field(
+    trace_days: Annotated[int, Group.RETENTION] = Field(
         180,
         ge=7,
         description="Por quantos dias são guardados os detalhes de cada consulta (autor,"
         " parâmetros, origem da resposta). Os de certidões são guardados ao menos enquanto o"
         " comprovante. A cobrança fica no livro-razão para sempre.",
     )
-    batch_days: int = Field(
+    batch_days: Annotated[int, Group.RETENTION] = Field(
         30,
         ge=1,
         description="Por quantos dias o arquivo e os resultados de um lote são guardados depois"
         " do fim. As cobranças ficam no livro-razão para sempre.",
     )
-    idempotency_hours: int = Field(
+    idempotency_hours: Annotated[int, Group.RETENTION] = Field(
         96,
         ge=1,
         description="Por quantas horas uma resposta pode ser repetida com a mesma Idempotency-Key.",
     )
-    result_days: int = Field(
+    result_days: Annotated[int, Group.RETENTION] = Field(
         180,
         ge=4,
         description="Por quantos dias a aplicação mostra de novo o resultado das consultas feitas"
         " nela. No máximo `trace_days`.",
     )
-    opendata_answers: bool = Field(
+    opendata_answers: Annotated[bool, Group.OPENDATA] = Field(
         True,
         description="Prepara as respostas do mês em uso, em um processo de baixa prioridade, para"
         " reduzir o tempo de cada consulta. Ocupam cerca de 150 bytes por estabelecimento.",
     )
-    opendata_fetch: bool = Field(
+    opendata_fetch: Annotated[bool, Group.OPENDATA] = Field(
         False,
         description="Baixa e coloca em uso cada mês novo do cadastro do CNPJ (cerca de 8 GB),"
         " entre 2h e 6h (horário de Brasília), em um processo de baixa prioridade.",
     )
-    opendata_shares: tuple[Page, ...] = Field(
+    opendata_shares: Annotated[tuple[Page, ...], Group.OPENDATA] = Field(
         (
             "https://arquivos.receitafederal.gov.br/index.php/s/YggdBLfdninEJX9",
             "https://arquivos.receitafederal.gov.br/index.php/s/gn672Ad4CF8N6TK"
@@ -344,35 +345,35 @@ class Settings(_SourceSettings):
         description="Endereços em que a Receita Federal publica os meses, como aparecem no"
         " navegador. Podem mudar. É usado o primeiro que tem o mês mais recente.",
     )
-    opendata_url: Page = Field(
+    opendata_url: Annotated[Page, Group.OPENDATA] = Field(
         "",
         description="Espelho para baixar os meses, com uma pasta AAAA-MM por mês (WebDAV ou a"
         " lista de arquivos de um servidor web). Útil com várias instalações ou sem acesso à"
         " internet.",
     )
-    opendata_contact: str = Field(
+    opendata_contact: Annotated[str, Group.OPENDATA] = Field(
         "",
         pattern=r"^[!-~]*$",
         description="Seu e-mail ou site, enviado ao servidor de download (`User-Agent`).",
     )
-    opendata_keep_zips: bool = Field(
+    opendata_keep_zips: Annotated[bool, Group.OPENDATA] = Field(
         False,
         description="Guarda os zips baixados de cada mês. Se desativado, são apagados"
         " depois da troca.",
     )
-    opendata_search: bool = Field(
+    opendata_search: Annotated[bool, Group.OPENDATA] = Field(
         True,
         description="Prepara o índice da busca de empresas do mês em uso, em um processo de baixa"
         " prioridade. Ocupa cerca de 40 bytes por estabelecimento.",
     )
-    preco_busca_creditos: int = Field(
+    preco_busca_creditos: Annotated[int, Group.PLANS] = Field(
         1,
         ge=0,
         le=9_999,
         description="Créditos por página de busca de empresas com resultados, por contagem e por"
         " busca de sócios. 0: grátis.",
     )
-    sandbox_establishments: int = Field(
+    sandbox_establishments: Annotated[int, Group.OPENDATA] = Field(
         10_000,
         ge=0,
         description="Estabelecimentos do mês fictício criado no primeiro início. 0: nenhum mês.",

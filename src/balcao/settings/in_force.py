@@ -1,7 +1,7 @@
 """The settings in force: values, without secrets, and where they come from."""
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
@@ -11,6 +11,7 @@ from pydantic import BaseModel, SecretStr
 
 from balcao.core.addresses import HIDDEN, shown_address
 from balcao.settings import FromEnvironment, Settings, TomlFile, config_file
+from balcao.settings.groups import Group, group_of
 
 PREFIX = "BALCAO_"
 # The settings file; and, for `balcao lookup`, a key and its service.
@@ -26,6 +27,7 @@ class EffectiveSetting:
     path: tuple[str, ...]
     value: object
     origin: Origin
+    group: Group
 
     @property
     def name(self) -> str:
@@ -43,7 +45,18 @@ def in_force(settings: Settings) -> Iterator[EffectiveSetting]:
         return "arquivo" if contains(file, path) else "padrão"
 
     for path, value in _leaves(settings):
-        yield EffectiveSetting(path, printable(value), origin(path))
+        group = group_of(type(settings).model_fields[path[0]])
+        yield EffectiveSetting(path, printable(value), origin(path), group)
+
+
+def by_group(
+    found: Iterable[EffectiveSetting],
+) -> Sequence[tuple[Group, Sequence[EffectiveSetting]]]:
+    """Return the groups of these settings, each with its settings in their order."""
+    groups: dict[Group, list[EffectiveSetting]] = {group: [] for group in Group}
+    for each in found:
+        groups[each.group].append(each)
+    return [(group, members) for group, members in groups.items() if members]
 
 
 def given_settings(file: Path | None) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

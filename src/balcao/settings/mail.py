@@ -1,6 +1,7 @@
 """The settings of e-mail: the SMTP server and the sender."""
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
@@ -8,42 +9,47 @@ from balcao.core.addresses import is_loopback
 from balcao.core.mail import PORTS, MailServer, MailTls
 from balcao.core.people import is_email
 from balcao.providers.fields import File
+from balcao.settings.groups import Group
 from balcao.settings.server import ServerSettings
 
 
 class MailSettings(ServerSettings):
     """The settings of e-mail, after those of the process."""
 
-    smtp_host: str = Field(
+    smtp_host: Annotated[str, Group.MAIL] = Field(
         "",
         pattern=r"^[!-~]*$",
         description="Servidor de e-mail (SMTP) que envia convites, novas senhas e avisos. Vazio:"
         " nada é enviado, e os links são copiados das páginas.",
     )
-    smtp_port: int | None = Field(
+    smtp_port: Annotated[int | None, Group.MAIL] = Field(
         None,
         ge=1,
         le=65535,
         description="Porta do servidor de e-mail. Vazio: 465 com `tls`, 587 com `starttls`, 25 com"
         " `none`.",
     )
-    smtp_plain_text: bool = Field(
+    smtp_plain_text: Annotated[bool, Group.MAIL] = Field(
         False,
         description="Permite `smtp_tls` igual a `none` com um servidor em outra máquina. Senhas e"
         " links passam sem criptografia pela rede.",
     )
-    smtp_tls: MailTls = Field(
+    smtp_tls: Annotated[MailTls, Group.MAIL] = Field(
         "starttls",
         validate_default=True,
         description="Criptografia: `starttls`, `tls` (desde o início da conexão) ou `none`, só"
         " para um servidor na própria máquina. O certificado do servidor é sempre conferido.",
     )
-    smtp_user: str = Field("", description="Usuário no servidor de e-mail. Vazio: sem senha.")
-    smtp_password: SecretStr = Field(SecretStr(""), description="Senha no servidor de e-mail.")
-    smtp_password_file: File = Field(
+    smtp_user: Annotated[str, Group.MAIL] = Field(
+        "", description="Usuário no servidor de e-mail. Vazio: sem senha."
+    )
+    smtp_password: Annotated[SecretStr, Group.MAIL] = Field(
+        SecretStr(""), description="Senha no servidor de e-mail."
+    )
+    smtp_password_file: Annotated[File, Group.MAIL] = Field(
         None, description="Arquivo com a senha, no lugar de `smtp_password`."
     )
-    smtp_from: str = Field(
+    smtp_from: Annotated[str, Group.MAIL] = Field(
         "",
         validate_default=True,
         description="Endereço do remetente, obrigatório com `smtp_host`.",

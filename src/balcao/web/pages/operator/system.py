@@ -14,7 +14,7 @@ from starlette.responses import Response
 from balcao.core.calendar import HOUR_MS
 from balcao.core.findings import Status
 from balcao.settings import Settings
-from balcao.settings.in_force import in_force, setting_name
+from balcao.settings.in_force import EffectiveSetting, by_group, in_force, setting_name
 from balcao.storage.backup_files import KeptBackup, is_on_another_disk, kept_in, partial_bytes
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import Word
@@ -134,33 +134,34 @@ class SettingRow:
 async def settings_in_force(context: PageContext) -> Response:
     """Show every setting, its value without secrets, and its origin."""
     try:
-        rows = await asyncio.to_thread(_rows, context.settings)
+        groups = await asyncio.to_thread(_groups, context.settings)
     except (ValueError, OSError):  # TOML errors, too; the settings in force were read at the start
         return context.problem(409, "Origem desconhecida", _UNREADABLE)
     only = context.query("so") == "definidas"
+    shown = [
+        (title, [row for row in rows if not only or row.origin != "padrão" or row.changed])
+        for title, rows in groups
+    ]
     return context.page(
         "operador/configuracoes.html",
-        rows=[row for row in rows if not only or row.origin != "padrão" or row.changed],
-        all=len(rows),
+        groups=[(title, rows) for title, rows in shown if rows],
+        all=sum(len(rows) for _, rows in groups),
         only=only,
     )
 
 
-def _rows(settings: Settings) -> Sequence[SettingRow]:
+def _groups(settings: Settings) -> Sequence[tuple[str, Sequence[SettingRow]]]:
+    """Return the titles of the groups of settings, each with its rows."""
     try:
         written = {one.path: one.value for one in in_force(Settings())}
     except (ValidationError, ValueError, OSError):  # changed since the start, and invalid
         written = {}
-    return [
-        SettingRow(
-            setting_name(one.path),
-            one.name,
-            _text(one.value),
-            one.origin,
-            one.path not in written or written[one.path] != one.value,
-        )
-        for one in in_force(settings)
-    ]
+
+    def row(one: EffectiveSetting) -> SettingRow:
+        changed = one.path not in written or written[one.path] != one.value
+        return SettingRow(setting_name(one.path), one.name, _text(one.value), one.origin, changed)
+
+    return [(group.value, [*map(row, members)]) for group, members in by_group(in_force(settings))]
 
 
 def _text(value: object) -> str:
