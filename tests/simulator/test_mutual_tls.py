@@ -38,7 +38,6 @@ T = TypeVar("T")
 
 NOW = datetime.now(UTC)  # TLS uses the real clock
 PATH = f"/sefaz{PATHS['SP']}"
-PATIENCE_SECONDS = 20
 
 
 @pytest.fixture(scope="module")
