@@ -32,6 +32,7 @@ from balcao.providers.simulation.app import create_server_app
 from balcao.providers.simulation.server import ListenerLimits, listening, server_context
 from balcao.sources.contract import Exchange, HttpReply, HttpRequest
 from balcao.sources.upstream import Upstream
+from tests.cli.shell import PATIENCE_SECONDS
 from tests.simulator.sefaz import PATHS, SOAP_12, TreasuryReply, envelope, question, read
 
 T = TypeVar("T")
