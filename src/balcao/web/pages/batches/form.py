@@ -327,7 +327,8 @@ def _page(
     ]
     shown = {name: typed.get(name, "") for name in (*_FIELDS, *_CHOSEN)}
     if shown["operacao"] not in {form.slug for form in forms}:
-        shown["operacao"] = forms[0].slug
+        # Most lists are of certificates.
+        shown["operacao"] = next((form for form in forms if form.certificate), forms[0]).slug
     return context.page(
         "lote_novo.html",
         status if complaints else 200,
