@@ -146,6 +146,23 @@ def test_everything_missing_at_once(house: Service, browser: Browser, mine: Clie
         assert all(archive.read(name).startswith(b"%PDF") for name in archive.namelist()[:-1])
 
 
+def test_without_a_month_one_press_asks_the_registry_and_then_its_state(tmp_path: Path) -> None:
+    """The certificate of the company's own UF is asked last, within the price on the button."""
+    with open_service(tmp_path) as house:
+        browser, mine = signed_in(house), house.client
+        page = browser.get(address(GOOD))
+        assert "“Consultar o que falta” consulta o cadastro e" in lines(page)["Certidão estadual"]
+        value, text = of_all(page)
+        assert (value, text) == ("falta.7", "Consultar o que falta · até 7 cr")
+        page = press(browser, GOOD, value)
+        shown = lines(page)
+        assert shown["Certidão estadual SP"].startswith("Certidão negativa")
+        assert not any("ainda não consultado" in text for text in shown.values())
+        assert spent(house, mine) == 6  # Suframa has no registration, which is free
+        press(browser, GOOD, value)  # on the outdated page: nothing is missing
+        assert spent(house, mine) == 6
+
+
 def test_slow_results_appear_as_they_arrive(
     house: Service, browser: Browser, mine: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,11 +8,13 @@ from urllib.parse import unquote
 
 import pytest
 
+from balcao.core.documents import Cnpj
 from balcao.core.errors import CommitUncertain
 from balcao.core.ledger import Change, Finish, Refusal
 from balcao.core.people import Role, Signature
 from balcao.service.clock import system_now_ms
 from balcao.settings import Limits
+from balcao.web.pages.lookups.pages import usual_in_words
 from tests.service import PATIENCE_SECONDS, Service, open_service
 from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.lookups import (
@@ -276,6 +278,11 @@ def test_slow_lookups_have_a_waiting_page(
     assert (asked.status, asked.location) == (303, waiting)
     assert meanwhile.tree.xpath("//meta[@http-equiv='refresh']/@content") == ["3"]
     assert meanwhile.tree.xpath("//@hx-get") == [waiting]
+    assert "Consultando: Certidão federal" in meanwhile.words
+    (who,) = meanwhile.tree.xpath("//main//a[@class='document']")
+    assert who.text == Cnpj(SLOW).punctuated
+    assert len(meanwhile.tree.xpath("//@data-elapsed")) == 1
+    assert "no máximo 2 créditos; nada, se a fonte falhar" in meanwhile.words
     assert early.status == 204
     afterwards = browser.get(waiting)
     assert afterwards.status == 303
@@ -284,6 +291,19 @@ def test_slow_lookups_have_a_waiting_page(
     assert (onward.status, onward.headers["hx-redirect"]) == (204, afterwards.location)
     assert browser.get("/app/consultas/andamento/nunca-existiu").status == 404
     assert signed_in(house, house.account("outra")).get(waiting).status == 404
+
+
+@pytest.mark.parametrize(
+    ("usual_ms", "elapsed_ms", "expected"),
+    [
+        (120, 1_500, "menos de 1 s"),
+        (120, 2_600, "menos de 1 s; esta está demorando"),
+        (12_000, 23_900, "12 s"),
+        (12_000, 24_100, "12 s; esta está demorando"),
+    ],
+)
+def test_the_usual_duration_in_words(usual_ms: float, elapsed_ms: int, expected: str) -> None:
+    assert usual_in_words(usual_ms, elapsed_ms) == expected
 
 
 def test_a_refusal_reaches_the_waiting_page(

@@ -70,7 +70,7 @@ def test_opening_an_account(operator: Browser) -> None:
         "pos_pago", "live", True, True, 1500,
     )  # fmt: skip
     page = operator.get(response.location)
-    assert "Conta criada" in page.words
+    assert "Conta Açaí & Cia criada. Depois, convide um usuário" in page.words
     assert "limite de 1.500" in page.words
 
 

@@ -29,7 +29,7 @@ from balcao.web.kit.throttle import (
 from balcao.web.pages.signing import second_factor
 from tests.clocks import Clocks
 from tests.service import Service, open_service
-from tests.web.browser import Browser, PageResponse
+from tests.web.browser import Browser, PageResponse, signed_in
 
 EMAIL, PASSWORD = "Ana.Souza@balcao.test", "uma frase bem comprida"
 WRONG = "E-mail ou senha incorretos."
@@ -522,3 +522,23 @@ def test_nothing_personal_is_logged(house: Service, capfd: pytest.CaptureFixture
     assert '"operation":"app:entrar"' in answer
     for secret in ("ana.souza", "Ana Souza", PASSWORD, "errada e secreta", link.rpartition("/")[2]):
         assert secret.casefold() not in answer.casefold()
+
+
+def _field_errors(page: PageResponse) -> dict[str, str]:
+    """Return the texts next to the fields that are marked, by the field's id."""
+    marked = page.tree.xpath("//input[@aria-invalid='true']/@id")
+    return {each: page.tree.xpath(f"string(//*[@id='{each}-error'])") for each in marked}
+
+
+def test_errors_stand_at_their_fields_and_no_browser_checks_first(house: Service) -> None:
+    browser = Browser(house)
+    for missing in ({}, {"email": "a@balcao.test"}, {"senha": "x"}):
+        answer = browser.post("/app/entrar", missing)
+        assert answer.status == 422
+        assert set(_field_errors(answer)) == {"email", "senha"} - set(missing)
+        assert answer.tree.xpath("//form[@action='/app/entrar']/@novalidate")
+    signed = signed_in(house)
+    answer = signed.post("/app/eu/senha", {"atual": "errada", "senha": "x", "de_novo": "x"})
+    assert _field_errors(answer) == {"atual": "Senha atual incorreta."}
+    answer = signed.post("/app/eu/segundo-fator", {"atual": "errada"})
+    assert _field_errors(answer) == {"atual-totp": "Senha atual incorreta."}

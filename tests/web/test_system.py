@@ -63,8 +63,8 @@ def test_the_menu_marks_the_current_page(operator: Browser, page: str) -> None:
 # Health.
 
 
-def test_an_examination_runs_on_request(operator: Browser) -> None:
-    assert "Nenhuma verificação desde" in operator.get(SYSTEM).words
+def test_the_first_visit_and_the_button_start_an_examination(operator: Browser) -> None:
+    assert "Última verificação " in operator.get(SYSTEM).words
     assert operator.post(SYSTEM).location == SYSTEM
     answer = operator.get(SYSTEM)
     names = [cell.text_content() for cell in answer.tree.xpath("//tbody/tr/th")]

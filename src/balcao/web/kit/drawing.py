@@ -70,6 +70,10 @@ _TEXT = Markup('<text class="{kind}" x="{x}" y="{y}" text-anchor="{anchor}">{tex
 _RECT = Markup('<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}"/>')
 _LINE = Markup('<line class="{kind}" x1="{x1}" x2="{x2}" y1="{y}" y2="{y}"/>')
 _TRAIL = Markup('<polyline class="before" points="{points}"/>')
+_AXIS = Markup(
+    '<div class="days-frame"><svg class="drawing day-axis" viewBox="0 0 {width} {height}"'
+    ' aria-hidden="true" focusable="false">{figures}</svg>{chart}</div>'
+)
 _GROUP = Markup("<g><title>{title}</title>{inside}</g>")
 
 
@@ -132,6 +136,8 @@ def bars_by_day(
 ) -> Markup:
     """Draw stacked bars: credits from the cache below, asked online above.
 
+    The axis is drawn a second time, for phones, where it stays while the chart scrolls.
+
     `wide`: for the page's whole width. `before`: credits of the same days of the previous period,
     drawn as a line.
     """
@@ -143,6 +149,7 @@ def bars_by_day(
     left = 14 + 7 * len(whole(axis[-1]))
     floor = _HEIGHT - _BOTTOM
     per_credit = (floor - _TOP) / axis[-1]
+    figures: list[Markup] = []
     pieces = [
         # The legend is at the right: a chart wider than its frame is first seen there.
         _rect("online", whole_width - 222, 6, (11, 11)),
@@ -154,7 +161,8 @@ def bars_by_day(
         y = floor - tick * per_credit
         kind = "axis" if tick else "base"
         pieces.append(_LINE.format(kind=kind, x1=left, x2=whole_width, y=_number(y)))
-        pieces.append(_text(left - 8, y + 4, whole(tick), "quiet-text", "end"))
+        figures.append(_text(left - 8, y + 4, whole(tick), "quiet-text", "end"))
+    pieces += figures
     slot = (whole_width - left) / len(days)
     # Among hundreds of bars, gaps thinner than a pixel only shimmer.
     width = min(slot * 0.72, 44.0) if len(days) <= 92 else slot
@@ -175,7 +183,8 @@ def bars_by_day(
     label = _described(days, title)
     if before:
         label += f" No período anterior, {credits(sum(before))}."
-    return _svg((whole_width, _HEIGHT), "days wide" if wide else "days", label, pieces)
+    chart = _svg((whole_width, _HEIGHT), "days wide" if wide else "days", label, pieces)
+    return _AXIS.format(width=left, height=_HEIGHT, figures=_joined(figures), chart=chart)
 
 
 def _no_bars(days: Sequence[Bar], title: str) -> Markup:

@@ -1,7 +1,7 @@
 """The last examination of the installation, run by a thread while pages are served.
 
-It checks what `balcao doctor` checks. On a large ledger it may take minutes, so it runs only on
-request, one at a time, and its findings are shown until the next one.
+It checks what `balcao doctor` checks. On a large ledger it may take minutes, so it runs only when
+its page is first opened or on request, one at a time, and its findings are shown until the next.
 """
 
 import asyncio

@@ -11,6 +11,7 @@ import structlog
 
 from balcao.core.errors import BalcaoError
 from balcao.core.problems import Problem, problem_of
+from balcao.core.questions import Question
 
 log = structlog.get_logger()
 
@@ -24,19 +25,32 @@ class RunningLookups:
 
     def __init__(self) -> None:
         self._running: dict[_Key, asyncio.Task[Any]] = {}
+        self._questions: dict[_Key, Question] = {}
         # The oldest first; as problems, since the frames of errors hold personal data.
         self._refusals: dict[_Key, Problem] = {}
 
-    def add(self, account_id: int, number: str, lookup: "asyncio.Task[Any]") -> None:
+    def add(
+        self,
+        account_id: int,
+        number: str,
+        lookup: "asyncio.Task[Any]",
+        asked: Question | None = None,
+    ) -> None:
         """Track a lookup until it ends. The first one of two with the same number counts."""
         key = account_id, number
         self._refusals.pop(key, None)
         held = self._running.setdefault(key, lookup)
+        if held is lookup and asked is not None:
+            self._questions[key] = asked
         lookup.add_done_callback(lambda done: self._ended(key, done, first=held is lookup))
 
     def is_running(self, account_id: int, number: str) -> bool:
         """Return whether it is still running in this process."""
         return (account_id, number) in self._running
+
+    def question(self, account_id: int, number: str) -> Question | None:
+        """Return the question of a lookup that is running in this process."""
+        return self._questions.get((account_id, number))
 
     def refusal(self, account_id: int, number: str) -> Problem | None:
         """Return the refusal of a lookup, if it was refused recently."""
@@ -51,6 +65,7 @@ class RunningLookups:
         if not first:
             return
         del self._running[key]
+        self._questions.pop(key, None)
         if not lookup.cancelled() and isinstance(error := lookup.exception(), BalcaoError):
             self._refusals[key] = problem_of(error)
             while len(self._refusals) > REFUSALS_MAX:

@@ -43,11 +43,16 @@ Standings: TypeAlias = Mapping[tuple[str, str], Standing]
 _NEGLIGIBLE_MS = 500.0  # shorter times are not shown
 
 
-def usual_ms(lines: Sequence[Line], subject: Subject) -> float | None:
-    """Return the usual duration of a subject's busiest source; None: unknown or very short."""
+def median_ms(lines: Sequence[Line], subject: Subject) -> float | None:
+    """Return the median duration of a subject's busiest source; None: unknown."""
     known = [line for line in lines if line.subject == subject and line.source != SNAPSHOT]
     busiest = max(known, key=lambda line: line.calls, default=None)
-    usual = None if busiest is None else busiest.p50_ms
+    return None if busiest is None else busiest.p50_ms
+
+
+def usual_ms(lines: Sequence[Line], subject: Subject) -> float | None:
+    """Return the median duration for a form; None: unknown or very short."""
+    usual = median_ms(lines, subject)
     return usual if usual is not None and usual >= _NEGLIGIBLE_MS else None
 
 

@@ -83,6 +83,7 @@ class RegisterLine:
     who: str
     attempt: str | None  # the outcome of a newer, failed attempt
     included: bool  # whether the account's plan includes it
+    why_empty: str | None  # why it cannot be asked yet, and what to do
 
     @property
     def result(self) -> str | None:
@@ -104,6 +105,14 @@ class TimelineEntry:
     row: history.RequestRow
     times: int
     credits: int
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingLookup:
+    """A lookup in the company's own UF, which the registry's answer will give; in credits."""
+
+    form: LookupForm
+    most: int
 
 
 async def show(context: PageContext) -> Response:
@@ -131,10 +140,12 @@ async def ask(context: PageContext) -> Response:
     if context.account.suspended_ms is not None:
         return suspended(context)
     pressed, also = context.typed("o"), ""
+    following: Sequence[FollowingLookup] = ()
     if pressed.partition(".")[0] == EVERYTHING:
         found = await _registers(context, cnpj)
         buttons = [each.button for each in found.registers if each.missing and each.button]
-        most = sum(each.price.greatest for each in buttons)
+        following = _following(context, cnpj, found.registers)
+        most = _greatest(buttons, following)
         if (shown := pressed.partition(".")[2]) != f"{most}" and most > number_of(shown):
             return await _page(context, cnpj, outcomes.price_rose(most), 402)
     else:
@@ -150,13 +161,58 @@ async def ask(context: PageContext) -> Response:
         if button is None:
             raise InvalidParameter("O formulário chegou alterado e nada foi consultado.")
         buttons = [button]
-    refused = await _start_all(context, buttons)
+    refused = await _start_all(context, cnpj, buttons, following)
     if refused is not None:
         return await _page_with_error(context, cnpj, buttons, refused)
     return context.redirect(f"{PATH}/{cnpj.text}", **({"uf": also} if also else {}))
 
 
-async def _start_all(context: PageContext, buttons: Sequence[LookupButton]) -> BalcaoError | None:
+def _following(
+    context: PageContext, cnpj: Cnpj, registers: Sequence[Register]
+) -> Sequence[FollowingLookup]:
+    """Return the lookups that wait for the company's UF, if the registry is about to be asked."""
+    if not any(each.missing and each.button for each in registers if _is_registry(each)):
+        return ()
+    found = []
+    for each in registers:
+        if not _needs_uf(context, each):
+            continue
+        operation = context.tools.parts.operations[each.form.subject]
+        uf = next(uf for uf, _ in each.form.ufs(operation) if uf not in ("", ALL))
+        typed = {**blank(each.form), "cnpj": cnpj.text, "uf": uf}
+        asked = operation.parse(*request_of(each.form, operation, typed))
+        found.append(FollowingLookup(each.form, operation.greatest_price(asked)))
+    return found
+
+
+def _is_registry(register: Register) -> bool:
+    return register.form.subject == "company"
+
+
+def _needs_uf(context: PageContext, register: Register) -> bool:
+    """Return whether a register is empty because the company's UF is not known."""
+    form, account = register.form, context.account
+    is_allowed = account.suspended_ms is None and (account.has_certificates or not form.certificate)
+    return (
+        is_allowed
+        and register.missing
+        and register.button is None
+        and register.uf is None
+        and "uf" in form.fields
+    )
+
+
+def _greatest(buttons: Sequence[LookupButton], following: Sequence[FollowingLookup]) -> int:
+    """Return the highest price of all of them."""
+    return sum(each.price.greatest for each in buttons) + sum(each.most for each in following)
+
+
+async def _start_all(
+    context: PageContext,
+    cnpj: Cnpj,
+    buttons: Sequence[LookupButton],
+    following: Sequence[FollowingLookup],
+) -> BalcaoError | None:
     """Start the lookups and wait a little; return the first error that refused one, if any."""
     tools, caller = context.tools, context.person.caller()
     tasks: list[asyncio.Task[None]] = []
@@ -165,7 +221,11 @@ async def _start_all(context: PageContext, buttons: Sequence[LookupButton]) -> B
         verdicts = await tools.authenticator.count(caller, tools.now_ms())
         if (limited := must_wait(verdicts)) is not None:
             break
-        task = asyncio.create_task(_looked_up(context, button))
+        if following and button.asked.subject == "company":
+            task = asyncio.create_task(_registry_first(context, cnpj, button, following))
+            tools.running_lookups.add(caller.account_id, _sequence_of(cnpj), task)
+        else:
+            task = asyncio.create_task(_looked_up(context, button))
         tools.running_lookups.add(caller.account_id, button.number, task)
         tasks.append(task)
     if tasks:
@@ -179,6 +239,33 @@ async def _start_all(context: PageContext, buttons: Sequence[LookupButton]) -> B
         if error is not None:
             raise error
     return limited
+
+
+def _sequence_of(cnpj: Cnpj) -> str:
+    """Return the number under which a company's lookups after the registry's are tracked."""
+    return f"{EVERYTHING} {cnpj.text}"
+
+
+async def _registry_first(
+    context: PageContext,
+    cnpj: Cnpj,
+    registry: LookupButton,
+    following: Sequence[FollowingLookup],
+) -> None:
+    """Ask the registry, then what waits for the UF in its answer, each within its price."""
+    await _looked_up(context, registry)
+    home = await _home(context, await requests_of(context, cnpj))
+    if home is None:
+        return
+    tools = context.tools
+    for each in following:
+        value = f"{each.form.slug}.{home}..n.{each.most}"
+        if (button := await lookup_button(context, cnpj, value)) is None:
+            continue  # no source serves this UF: its line says so
+        verdicts = await tools.authenticator.count(context.person.caller(), tools.now_ms())
+        if (limited := must_wait(verdicts)) is not None:
+            raise limited
+        await _looked_up(context, button)
 
 
 async def _looked_up(context: PageContext, button: LookupButton) -> None:
@@ -262,8 +349,13 @@ async def _page(
     found = await _registers(context, cnpj)
     now = context.now_ms()
     names = history.names_of(context, context.account.account_id)
-    lines = [_line(context, names, register, now) for register in found.registers]
     missing = [each.button for each in found.registers if each.missing and each.button]
+    following = _following(context, cnpj, found.registers)
+    lines = [
+        _line(context, names, register, now, _why_empty(context, register, found, following))
+        for register in found.registers
+    ]
+    greatest = _greatest(missing, following)
     answer = facts.company_of_answer(found.registers)
     company = answer or found.month
     absent = any(
@@ -280,10 +372,13 @@ async def _page(
         absent=absent,
         title=facts.name_of(company, found.registers),
         lines=lines,
-        running=any(each.running for each in found.registers),
+        running=any(each.running for each in found.registers)
+        or context.tools.running_lookups.is_running(context.account.account_id, _sequence_of(cnpj)),
         missing=missing,
-        missing_cost=cost_of([each.price for each in missing]),
-        missing_most=sum(each.price.greatest for each in missing),
+        missing_cost=f"até {greatest} cr"
+        if following
+        else cost_of([each.price for each in missing]),
+        missing_most=greatest,
         others=_other_ufs(context, cnpj, found.registers),
         available=context.available,
         suspended=context.account.suspended_ms is not None,
@@ -308,7 +403,32 @@ async def _page(
     return response
 
 
-def _line(context: PageContext, names: history.Names, register: Register, now: int) -> RegisterLine:
+def _why_empty(
+    context: PageContext,
+    register: Register,
+    found: _Found,
+    following: Sequence[FollowingLookup],
+) -> str | None:
+    """Return why a register has neither a result nor a button, and what to do; None: it has."""
+    if not _needs_uf(context, register):
+        return None
+    if found.home is not None:
+        return f"Nenhuma fonte configurada atende {found.home}. Escolha outra UF abaixo."
+    if any(each.form is register.form for each in following):
+        return (
+            "Depende da UF, que vem do cadastro. “Consultar o que falta” consulta o cadastro e,"
+            " em seguida, esta certidão."
+        )
+    return "Depende da UF, que o cadastro não informou. Escolha a UF abaixo."
+
+
+def _line(
+    context: PageContext,
+    names: history.Names,
+    register: Register,
+    now: int,
+    why_empty: str | None,
+) -> RegisterLine:
     trace, tried = register.result, register.attempt
     failure = None
     if tried is not None:
@@ -321,6 +441,7 @@ def _line(context: PageContext, names: history.Names, register: Register, now: i
         "" if trace is None else names.who(trace.key_id, trace.user_id),
         failure,
         context.account.has_certificates or not register.form.certificate,
+        why_empty,
     )
 
 

@@ -9,13 +9,14 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from starlette.responses import Response
 
 from balcao.core import idempotency
-from balcao.core.documents import Cnpj
+from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (
     BalcaoError,
     CallerError,
@@ -27,10 +28,12 @@ from balcao.core.errors import (
     ResultExpired,
     ResultUnavailable,
     RouteNotFound,
+    SourceError,
     StillRunning,
     StorageFailed,
 )
 from balcao.core.federation import ALL
+from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Trace
 from balcao.core.outcomes import Reply
 from balcao.core.problems import Problem, problem_of
@@ -54,7 +57,7 @@ from balcao.web.kit.lookups.asking import (
 )
 from balcao.web.kit.lookups.forms import FORMS, LookupForm, addressable, blank, filled, request_of
 from balcao.web.kit.lookups.outcomes import Earlier, Price
-from balcao.web.kit.standings import usual_ms
+from balcao.web.kit.standings import median_ms, usual_ms
 from balcao.web.kit.throttle import PRICES_LIMIT
 from balcao.web.pages.companies import recent_companies
 
@@ -135,7 +138,9 @@ async def wait(context: PageContext) -> Response:
     if attempt is not None and attempt.recorded is not None:
         return _redirect(context, _page_of(context, form, attempt.recorded.request_id))
     if running or (attempt is not None and attempt.state == "running"):
-        return Response(status_code=204) if context.is_fragment else _waiting(context, form)
+        if context.is_fragment:
+            return Response(status_code=204)
+        return await _waiting(context, form, number, attempt)
     if context.is_fragment:  # the page has the outcome
         return _redirect(context, _current_address(context))
     refused = context.tools.running_lookups.refusal(context.account.account_id, number)
@@ -147,14 +152,47 @@ async def wait(context: PageContext) -> Response:
     return context.problem(409, died.title, f"{died.text} {died.advice}")
 
 
-def _waiting(context: PageContext, form: LookupForm | None) -> Response:
+async def _waiting(
+    context: PageContext,
+    form: LookupForm | None,
+    number: str,
+    attempt: IdempotencyRecord | None,
+) -> Response:
+    """Show what is being looked up, for how long by now, what is usual, and the highest price."""
+    tools, now = context.tools, context.now_ms()
+    asked = tools.running_lookups.question(context.account.account_id, number)
+    document = None if asked is None else asked.document
     usual = None
     if form is not None:
-        tools = context.tools
-        lines = tools.health.lines(context.account.mode, tools.now_ms())
-        usual = usual_ms(lines, form.subject)
-    shown = None if usual is None else seconds(usual)
-    return context.page("aguarde.html", form=form, usual=shown, here=_current_address(context))
+        usual = median_ms(tools.health.lines(context.account.mode, now), form.subject)
+    elapsed = 0 if attempt is None else max(0, now - attempt.bound_ms)
+    return context.page(
+        "aguarde.html",
+        form=form,
+        uf=None if asked is None else asked.uf,
+        cnpj=document if isinstance(document, Cnpj) else None,
+        masked_cpf=document.masked if isinstance(document, Cpf) else None,
+        name=await _name_of(context, document) if isinstance(document, Cnpj) else None,
+        elapsed=elapsed // 1000,
+        usual=None if usual is None else usual_in_words(usual, elapsed),
+        greatest=tools.parts.operations[asked.subject].greatest_price(asked) if asked else None,
+        here=_current_address(context),
+    )
+
+
+def usual_in_words(usual_ms: float, elapsed_ms: int) -> str:
+    """Return the usual duration, and whether a lookup takes longer."""
+    usual = "menos de 1 s" if usual_ms < 1000 else seconds(usual_ms)
+    return f"{usual}; esta está demorando" if elapsed_ms > 2 * max(usual_ms, 1000) else usual
+
+
+async def _name_of(context: PageContext, cnpj: Cnpj) -> str | None:
+    """Return a company's name from our own copy or the cache."""
+    registry = context.tools.parts.environments[context.account.mode].registry
+    with suppress(SourceError):  # a damaged file: show no name
+        if (found := await registry.dated_company(cnpj)) is not None:
+            return found[0].nome_empresarial
+    return None
 
 
 def _current_address(context: PageContext) -> str:
@@ -216,7 +254,7 @@ async def _looked_up(context: PageContext, form: LookupForm, typed: Mapping[str,
             credits_max=_promised(context, asked),
         )
     )
-    tools.running_lookups.add(caller.account_id, number, lookup)
+    tools.running_lookups.add(caller.account_id, number, lookup, asked)
     await asyncio.wait([lookup], timeout=_AT_ONCE_SECONDS)
     if not lookup.done():
         tools.running_lookups.leave(lookup)

@@ -170,9 +170,18 @@ def _is_self(context: PageContext, user: User) -> bool:
 
 
 async def with_link(
-    context: PageContext, user: User, base: str, form_id: str | None, *, is_new: bool
+    context: PageContext,
+    user: User,
+    base: str,
+    form_id: str | None,
+    *,
+    is_new: bool,
+    opened: Account | None = None,
 ) -> Response:
-    """Make a link, send it if there is a mail server, and show it, once. Raises `FormDone`."""
+    """Make a link, send it if there is a mail server, and show it, once.
+
+    `opened`: the account just opened. Raises `FormDone`.
+    """
     tools, signed, now = context.tools, context.signature(form_id), context.now_ms()
     token = await make_link(
         tools.desk.people,
@@ -193,6 +202,7 @@ async def with_link(
         hours=LINK_HOURS,
         is_new=is_new,
         sent=tools.outbox is not None,
+        opened=opened,
     )
 
 

@@ -11,7 +11,7 @@ from balcao.core.calendar import civil_day, civil_month
 from balcao.core.errors import TermsRefused
 from balcao.core.ledger import DoneBefore, InsufficientFunds, available_credits, spent_credits
 from balcao.core.terms import top_up
-from balcao.core.writing import whole
+from balcao.core.writing import credits, whole
 from balcao.storage.people import Terms
 from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
@@ -27,8 +27,6 @@ DAYS = 30  # shown in the chart and the ledger
 ENTRIES_MAX = 30
 
 _DONE: Mapping[str, str] = {
-    "criada": "Conta criada. Agora lance créditos (exceto no pós-pago) e crie uma chave ou"
-    " usuários.",
     "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
     "termos": "Plano e limites alterados. Valem em um segundo.",
     "creditos": "Créditos lançados.",
@@ -72,9 +70,22 @@ async def _shown(
         entries=books.top_ups[: -ENTRIES_MAX - 1 : -1],  # the newest first
         with_totp=[user for user in desk.people.users(number) if user.has_totp],
         complaints=complaints or {},
-        message=_DONE.get(context.query("feito")),
+        message=_opened(account)
+        if context.query("feito") == "criada"
+        else _DONE.get(context.query("feito")),
         alert=alert,
     )
+
+
+def _opened(account: Account) -> str:
+    """Return the message for an account just opened without a user, with the next step."""
+    if account.balance_credits:
+        what = f"Conta {account.name} criada, {credits(account.balance_credits)}."
+    elif account.plan == "pos_pago":
+        what = f"Conta {account.name} criada."
+    else:
+        what = f"Conta {account.name} criada, ainda sem créditos: lance os primeiros abaixo."
+    return f"{what} Depois, convide um usuário em Usuários ou crie uma chave em Chaves."
 
 
 async def change_terms(context: PageContext, account: Account, base: str) -> Response:

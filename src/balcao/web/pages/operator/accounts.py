@@ -184,4 +184,5 @@ async def _first_person(
         return None
     except EmailTaken:
         return context.redirect(base, feito="email")
-    return await with_link(context, user, base, None, is_new=True)
+    opened = context.desk.account(account.account_id)  # with its credits
+    return await with_link(context, user, base, None, is_new=True, opened=opened)

@@ -35,8 +35,10 @@ OCCASIONS = {
 
 
 async def health(context: PageContext) -> Response:
-    """Show the findings of the last examination, the failures first."""
+    """Show the findings of the last examination, the failures first; start the first one."""
     seen = context.tools.examinations
+    if seen.last is None:
+        await seen.start(context.now_ms())
     last = seen.last
     worst_first = sorted(
         () if last is None else last.findings,

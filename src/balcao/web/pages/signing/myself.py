@@ -14,7 +14,7 @@ from balcao.web.pages.signing.pages import (
     TOTP,
     is_second_factor,
     names_of,
-    new_password_problem,
+    new_password_problems,
     with_session,
 )
 
@@ -52,10 +52,10 @@ async def _shown(context: PageContext, status: int = 200, **values: object) -> R
 async def change_password(context: PageContext) -> Response:
     """Change the password and end other sessions; this one continues under a new token."""
     tools, user = context.tools, context.person.user
-    if (complaint := await _password_complaint(context)) or (
-        complaint := await new_password_problem(context, user.email, names_of(context, user))
-    ):
-        return await _shown(context, 422, alert=complaint)
+    if (complaint := await _password_complaint(context)) is not None:
+        return await _shown(context, 422, complaints={"atual": complaint})
+    if complaints := await new_password_problems(context, user.email, names_of(context, user)):
+        return await _shown(context, 422, complaints=complaints)
     hashed = await tools.passwords.hash(context.form.get("senha", ""))
     await tools.desk.people.set_password(user.user_id, hashed, context.signature(), tools.now_ms())
     return await with_session(context, user, context.redirect("/app/eu", feito="senha"))
@@ -82,7 +82,7 @@ async def begin_totp(context: PageContext) -> Response:
     if context.person.user.has_totp:
         return await _shown(context, 422, alert="Desative antes o segundo fator atual.")
     if (complaint := await _password_complaint(context)) is not None:
-        return await _shown(context, 422, alert=complaint)
+        return await _shown(context, 422, complaints={"atual_totp": complaint})
     return _enrolment(context, second_factor.new_secret())
 
 
@@ -95,7 +95,8 @@ async def turn_on(context: PageContext) -> Response:
         return await _shown(context, 422, alert="O tempo para ativar terminou. Comece de novo.")
     step = second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
     if step is None:
-        return _enrolment(context, secret, "Código incorreto. Tente com o próximo.")
+        complaints = {"codigo": "Código incorreto. Tente com o próximo."}
+        return _enrolment(context, secret, complaints)
     kept, codes = tools.seal.close(TOTP, secret), new_codes()
     await tools.desk.people.set_totp(
         user.user_id,
@@ -139,21 +140,23 @@ async def turn_off(context: PageContext) -> Response:
     """Turn the second factor off, given the password."""
     tools, user = context.tools, context.person.user
     if (complaint := await _password_complaint(context)) is not None:
-        return await _shown(context, 422, alert=complaint)
+        return await _shown(context, 422, complaints={"atual_totp": complaint})
     await tools.desk.people.set_totp(user.user_id, None, context.signature(), tools.now_ms())
     return context.redirect("/app/eu", feito="sem-totp")
 
 
-def _enrolment(context: PageContext, secret: bytes, alert: str | None = None) -> Response:
+def _enrolment(
+    context: PageContext, secret: bytes, complaints: Mapping[str, str] | None = None
+) -> Response:
     address = second_factor.address(secret, context.person.user.email)
     sealed = context.tools.seal.close(_new_secret_of(context.person.user), secret)
     return context.page(
         "segundo_fator.html",
-        422 if alert else 200,
+        422 if complaints else 200,
         picture=second_factor.picture(address),
         typed=second_factor.as_text(secret),
         sealed=sealed.decode(),
-        alert=alert,
+        complaints=complaints or {},
     )
 
 

@@ -7,7 +7,7 @@ without the second factor.
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -89,6 +89,10 @@ async def enter(context: PageContext) -> Response:
     people, tools = context.desk.people, context.tools
     email, password = normal_email(context.typed("email")), context.form.get("senha", "")
     to, ended = local_address(context.typed("para")), context.typed("fim") == "1"
+    missing = {} if email else {"email": "Informe o e-mail."}
+    missing |= {} if password else {"senha": "Informe a senha."}
+    if missing:
+        return context.page("entrar.html", 422, email=email, to=to, ended=ended, complaints=missing)
     tries = [
         *_email_limits(context, digest(email)),
         *address_limits(context, throttle.ADDRESS_LIMIT),
@@ -166,7 +170,8 @@ async def confirm(context: PageContext) -> Response:
     if known is None or not _is_unchanged(known, pending):
         return _too_late(context)
     if not await is_second_factor(context, known, context.typed("codigo")):
-        return context.page("codigo.html", 403, sealed=sealed, alert=_WRONG_CODE)
+        complaints = {"codigo": _WRONG_CODE}
+        return context.page("codigo.html", 403, sealed=sealed, complaints=complaints)
     tools.throttle.refund(*tries)
     return await _signed_in(context, known.user, pending.to, pending.number)
 
@@ -223,22 +228,24 @@ async def accept(context: PageContext) -> Response:
     else:
         email = link.user.email
     names = [name] if link.user is None else names_of(context, link.user)
-    complaint = await _complaint(context, email, first, names)
-    if complaint is None:
+    complaints = await _complaints(context, email, first, names)
+    if not complaints:
         hashed = await tools.passwords.hash(context.form.get("senha", ""))
         try:
             user = await tools.desk.people.claim_link(
                 token_digest(_token(context)), hashed, tools.now_ms(), first
             )
         except EmailTaken:
-            complaint = "Esse e-mail já está em uso."
+            complaints = {"email": "Esse e-mail já está em uso."}
         else:
             if user is None:
                 return context.page("convite.html", 404, link=None)
             if user.has_totp:  # having the link does not prove having the phone
                 return _ask_for_code(context, user, email, hashed, to=HOME)
             return await _signed_in(context, user, "/app")
-    return context.page("convite.html", 422, link=link, name=name, email=email, alert=complaint)
+    return context.page(
+        "convite.html", 422, link=link, name=name, email=email, complaints=complaints
+    )
 
 
 async def _accept_ticket(context: PageContext) -> Response:
@@ -266,27 +273,30 @@ def _ticket(context: PageContext) -> tuple[SignInTicket | None, User | None]:
     return ticket, next((each for each in found if each.suspended_ms is None), None)
 
 
-async def _complaint(
+async def _complaints(
     context: PageContext, email: str, first: NewUser | None, names: Sequence[str]
-) -> str | None:
+) -> Mapping[str, str]:
+    """Return the errors of a one-time link's form by field."""
+    found: dict[str, str] = {}
     if first is not None and (problem := name_problem(first.name, NAME_CHARACTERS_MAX)):
-        return f"O nome {problem}"
+        found["nome"] = f"O nome {problem}"
     if not is_email(email):
-        return "Informe um e-mail completo."
-    return await new_password_problem(context, email, names)
+        found["email"] = "Informe um e-mail completo."
+    return found | dict(await new_password_problems(context, email, names))
 
 
-async def new_password_problem(
+async def new_password_problems(
     context: PageContext, email: str, names: Sequence[str]
-) -> str | None:
-    """Return what is wrong with `senha` and its repetition `de_novo`, or None.
+) -> Mapping[str, str]:
+    """Return the error in `senha` or in its repetition `de_novo`, by field.
 
     `names`: of the person and of the account.
     """
     password = context.form.get("senha", "")
     if password != context.form.get("de_novo", ""):
-        return "As duas senhas não são iguais."
-    return await asyncio.to_thread(password_problem, password, email, names)
+        return {"de_novo": "As duas senhas não são iguais."}
+    problem = await asyncio.to_thread(password_problem, password, email, names)
+    return {} if problem is None else {"senha": problem}
 
 
 def names_of(context: PageContext, user: User) -> Sequence[str]:
