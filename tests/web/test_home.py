@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from balcao.accounts.keys import issue_key
 from balcao.core.calendar import civil_day
 from balcao.core.certificates import CertificateSummary
 from balcao.core.check_digits import cnpj_check_digits
-from balcao.core.ledger import Hold, Settle
+from balcao.core.ledger import Charge, Hold, Settle
 from balcao.core.people import Signature
+from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from tests.records import federal_of
 from tests.service import CREDITS, Service, open_service
+from tests.web.batches import BatchUser
 from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.lookups import a_trace
 
@@ -175,3 +178,46 @@ def test_a_suspended_account_is_notified(house: Service) -> None:
     assert answer.status == 200
     assert "Conta suspensa desde" in answer.words
     assert house.balance(who).balance_credits == CREDITS
+
+
+def attention(answer: PageResponse) -> list[str]:
+    """Return the texts of what is pending, which stand above the search box."""
+    (box,) = answer.tree.xpath("//main//form[@role='search']")
+    before = box.xpath("preceding::ul[@class='pending']/li/span")
+    return [each.text_content() for each in before]
+
+
+def test_what_needs_attention_comes_before_the_box(house: Service) -> None:
+    who, now = house.account("pendências", credits=500), system_now_ms()
+    browser = signed_in(house, who)
+    assert attention(browser.get("/app")) == []
+    account = house.balance(who)
+    for name, days in (("breve", 10), ("depois", 20), ("sem prazo", None)):
+        ends = None if days is None else now + days * 86_400_000 + 1000
+        issue_key(house.desk, Home(house.folder), account, name, now, expires_ms=ends)
+    charged = Charge(
+        who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 400, "suframa/lookup", "online", now
+    )  # fmt: skip
+    assert house.desk.commit_now([charged]) is None
+    day = civil_day(now + 10 * 86_400_000).strftime("%d/%m/%Y")
+    credits, *keys = attention(browser.get("/app"))
+    assert credits == (
+        "Créditos para menos de uma semana: 100 disponíveis, 400 gastos nos últimos 7 dias"
+    )
+    assert f"Chave “breve” vale até {day}" in keys
+    assert not [text for text in keys if "depois" in text or "sem prazo" in text]
+    assert attention(signed_in(house, who, "consultant").get("/app")) == []
+
+
+def test_batches_that_wait_are_named_on_the_start_page(house: Service) -> None:
+    office = BatchUser(signed_in(house, house.account("com lotes")))
+    office.open({"lista": CNPJ, "nome": "Novembro"})
+    assert attention(office.browser.get("/app")) == ["Lote “Novembro” aguarda confirmação"]
+
+
+def test_a_new_account_is_told_how_to_begin(house: Service) -> None:
+    page = signed_in(house, house.account("nova")).get("/app")
+    assert "Comece por aqui" in page.words
+    assert {"/app/lotes/novo", "/app/chaves", "/app/usuarios"} <= set(
+        page.tree.xpath("//section[.//h2[.='Comece por aqui']]//a/@href")
+    )

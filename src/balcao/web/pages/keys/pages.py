@@ -17,7 +17,7 @@ from balcao.core.access import (
     KeyRestrictions,
     network_text,
 )
-from balcao.core.calendar import day_starts_ms
+from balcao.core.calendar import HOUR_MS, civil_day, day_starts_ms
 from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.errors import FormDone
 from balcao.core.writing import listed
@@ -32,6 +32,7 @@ from balcao.web.kit.typed import NAME, TypedForm, read
 from balcao.web.kit.words.vocabulary import Word
 
 IN_FORCE_MAX = 50
+EXPIRING_WITHIN_DAYS = 14
 # Number of revoked and expired keys shown, the newest.
 ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
@@ -309,6 +310,19 @@ def _key_in(context: PageContext, account: Account) -> Key:
 
 def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
     return [key for key in keys if state_of(key, now_ms).tone == "good"]
+
+
+def expiring_keys(context: PageContext) -> Sequence[tuple[Key, datetime.date]]:
+    """Return the account's keys that expire soon with their last days, the next one first."""
+    now = context.now_ms()
+    soon = now + EXPIRING_WITHIN_DAYS * 24 * HOUR_MS
+    ending = [
+        (key.expires_ms, key)
+        for key in _in_force(context.desk.keys(context.account.account_id), now)
+        if key.expires_ms is not None and key.expires_ms <= soon
+    ]
+    ending.sort(key=lambda each: each[0])
+    return [(key, civil_day(expires_ms - 1)) for expires_ms, key in ending]
 
 
 def _listed(

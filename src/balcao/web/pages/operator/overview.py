@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,13 +11,15 @@ from starlette.responses import Response
 from balcao.core.access import Account
 from balcao.core.calendar import civil_day, civil_month
 from balcao.core.ledger import available_credits
+from balcao.core.notices import Tone
+from balcao.core.writing import counted, day, listed
 from balcao.observability.health import standing
 from balcao.storage.desk.desk import Desk
 from balcao.storage.totals import Total
 from balcao.web.kit.cached import Cached
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import Bar, bars_by_day, bars_of
-from balcao.web.kit.month_age import in_use
+from balcao.web.kit.month_age import MonthAge, in_use
 from balcao.web.kit.standings import SUBJECTS, WORDS
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import SOURCES
@@ -52,6 +54,16 @@ class Spending:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that needs an operator, and the page where it is settled."""
+
+    tone: Tone
+    text: str
+    action: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
 class LowAccount:
     """An account that has less than it spends in a week."""
 
@@ -69,8 +81,10 @@ async def show(context: PageContext) -> Response:
     lines = tools.health.lines("live", now, tools.circuits())
     calls = sum(line.calls for line in lines)
     troubled = [line for line in lines if standing(line) in ("down", "degraded")]
+    month = in_use(tools.store("live"), civil_day(now))
     return context.page(
         "operador/painel.html",
+        pending=list(_faults(tools, month)),
         steps=await first_steps.open_steps(context),
         accounts=len(accounts),
         suspended=sum(account.suspended_ms is not None for account in accounts),
@@ -89,11 +103,24 @@ async def show(context: PageContext) -> Response:
             for line in troubled[:TROUBLED_MAX]
         ],
         troubled_more=max(0, len(troubled) - TROUBLED_MAX),
-        month=in_use(tools.store("live"), civil_day(now)),
+        month=month,
         test_month=in_use(tools.store("test"), civil_day(now)),
         low=_low(accounts, spending.week, now)[:LOW_MAX],
         entries=audit.in_words(tools.desk.people.audit(ACTIONS_SHOWN)),
     )
+
+
+def _faults(tools: Tools, month: MonthAge | None) -> Iterator[Fault]:
+    """Yield the failures of the last examination, and a month that a newer one could replace."""
+    examined = tools.examinations.last
+    failed = [] if examined is None else [one for one in examined.findings if one.status == "fail"]
+    if failed:
+        names = listed([one.name for one in failed])
+        count = counted(len(failed), "verificação falhou", "verificações falharam")
+        yield Fault("bad", f"{count}: {names}", "Ver Saúde", "/app/operador/sistema")
+    if month is not None and month.behind:
+        text = f"Há um mês mais novo dos dados abertos que o de {day(month.extraction)}, em uso"
+        yield Fault("warn", text, "Atualizar", "/app/operador/dados-abertos")
 
 
 def _low(accounts: Sequence[Account], week: Mapping[int, int], now_ms: int) -> Sequence[LowAccount]:
