@@ -196,7 +196,8 @@ def test_what_needs_attention_comes_before_the_box(house: Service) -> None:
         ends = None if days is None else now + days * 86_400_000 + 1000
         issue_key(house.desk, Home(house.folder), account, name, now, expires_ms=ends)
     charged = Charge(
-        who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 400, "suframa/lookup", "online", now
+        who.account_id, who.key_id, str(uuid.uuid4()), "suframa", 400, "suframa/lookup",
+        "online", now,
     )  # fmt: skip
     assert house.desk.commit_now([charged]) is None
     day = civil_day(now + 10 * 86_400_000).strftime("%d/%m/%Y")
