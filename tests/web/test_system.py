@@ -1,6 +1,9 @@
 """*Sistema*, the first steps, and the check of sources, for operators."""
 
+import asyncio
+from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import SecretStr
@@ -16,7 +19,7 @@ from balcao.web.kit.configured import ConfiguredSources
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.month_age import MonthAge
 from balcao.web.kit.standings import SUBJECTS
-from balcao.web.pages.operator import first_steps
+from balcao.web.pages.operator import first_steps, overview
 from tests.service import Service, open_service
 from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.test_operator_accounts import account, open_account
@@ -331,3 +334,17 @@ def test_invalid_acts(operator: Browser, fields: dict[str, str], text: str) -> N
     assert text in refused.words
     assert "Decreto 1" in refused.text or "ato" in fields  # the typed values are kept
     assert operator.house.desk.extensions.all() == []
+
+
+def test_faults_of_the_installation_are_named_on_the_start_page() -> None:
+    findings = [Finding("ok", "bem", "TLS"), Finding("fail", "nenhum backup", "backup")]
+    seen = Examinations(lambda: findings)
+    asyncio.run(seen.start(1))
+    tools = SimpleNamespace(examinations=seen)
+    month = MonthAge(date(2026, 8, 8), date(2026, 11, 27))
+    faults = list(overview.faults(tools, month))  # type: ignore[arg-type]
+    assert [(each.tone, each.text) for each in faults] == [
+        ("bad", "1 verificação falhou: backup"),
+        ("warn", "Há um mês mais novo dos dados abertos que o de 08/08/2026, em uso"),
+    ]
+    assert not list(overview.faults(SimpleNamespace(examinations=Examinations(list)), None))  # type: ignore[arg-type]

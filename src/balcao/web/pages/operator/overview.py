@@ -84,7 +84,7 @@ async def show(context: PageContext) -> Response:
     month = in_use(tools.store("live"), civil_day(now))
     return context.page(
         "operador/painel.html",
-        pending=list(_faults(tools, month)),
+        pending=list(faults(tools, month)),
         steps=await first_steps.open_steps(context),
         accounts=len(accounts),
         suspended=sum(account.suspended_ms is not None for account in accounts),
@@ -110,7 +110,7 @@ async def show(context: PageContext) -> Response:
     )
 
 
-def _faults(tools: Tools, month: MonthAge | None) -> Iterator[Fault]:
+def faults(tools: Tools, month: MonthAge | None) -> Iterator[Fault]:
     """Yield the failures of the last examination, and a month that a newer one could replace."""
     examined = tools.examinations.last
     failed = [] if examined is None else [one for one in examined.findings if one.status == "fail"]
