@@ -91,7 +91,7 @@ def test_a_form_sent_twice_opens_one_account(operator: Browser) -> None:
         ({"nome": "12"}, "Não pode ser só um número"),
         ({"nome": ""}, "Não pode ser vazio"),
         ({"nome": "Fulana 900.100.001-00"}, "não pode ter um CPF"),
-        ({"nome": "x" * 101}, "até 100 caracteres"),
+        ({"nome": "x" * 101}, "Deve ter de 1 a 100 caracteres"),
         ({"plano": "outro"}, "Escolha um plano"),
         ({"tipo": ""}, "não pode ser mudado depois"),
         ({"teto": "10"}, "Só o plano pós-pago tem limite mensal"),
