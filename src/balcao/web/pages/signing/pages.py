@@ -92,7 +92,7 @@ async def enter(context: PageContext) -> Response:
     missing = {} if email else {"email": "Informe o e-mail."}
     missing |= {} if password else {"senha": "Informe a senha."}
     if missing:
-        return context.page("entrar.html", 422, email=email, to=to, ended=ended, complaints=missing)
+        return _form(context, 422, email=email, to=to, ended=ended, complaints=missing)
     tries = [
         *_email_limits(context, digest(email)),
         *address_limits(context, throttle.ADDRESS_LIMIT),
