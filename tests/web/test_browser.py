@@ -328,7 +328,7 @@ def test_the_statement_and_its_files(live: Live, context: BrowserContext) -> Non
     page = live.sign_in(context, people.MANAGER)
     live.get("/consultas/v2/cnpj-receita-federal/90010001000100")
     page.goto("/app/extrato")
-    expect(page.locator("figure svg").first).to_be_visible()
+    expect(page.locator("figure svg.days").first).to_be_visible()
     expect(page.get_by_role("main")).to_contain_text("Confere com o livro-razão")
     for name, kind in (("CSV", ".csv"), ("Planilha", ".xlsx")):
         with page.expect_download() as download:
