@@ -533,7 +533,7 @@ def test_the_documentation_has_a_working_form(live: Live, context: BrowserContex
     with closing(live.open_context()) as another:
         stranger = another.new_page()
         stranger.goto(page.url)
-        expect(stranger.get_by_text("para testar aqui mesmo")).to_be_visible()
+        expect(stranger.get_by_text("Para consultar aqui mesmo")).to_be_visible()
         expect(stranger.get_by_label("Corpo da resposta")).to_have_count(0)
 
 
