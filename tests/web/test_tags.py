@@ -28,8 +28,13 @@ def table(browser: Browser, path: str) -> list[dict[str, str]]:
 
 
 def cells(browser: Browser, path: str, label: str) -> list[str]:
-    found = browser.get(path).tree.xpath(f"//td[@data-label='{label}']")
-    return sorted("".join(cell.itertext()).strip() for cell in found)
+    """Return the sorted texts of a column, of the first table that has it."""
+    for found in browser.get(path).tree.xpath("//table"):
+        heads = ["".join(head.itertext()).strip() for head in found.xpath("./thead/tr/th")]
+        if label in heads:
+            column = found.xpath(f"./tbody/tr/*[{heads.index(label) + 1}]")
+            return sorted("".join(cell.itertext()).strip() for cell in column)
+    return []
 
 
 def test_the_statement_is_by_client(browser: Browser) -> None:
@@ -81,7 +86,7 @@ def test_a_cpf_is_no_filter_and_not_repeated(browser: Browser) -> None:
 
 def test_one_request_shows_its_tags(browser: Browser) -> None:
     page = browser.get("/app/historico?referencia=p-3")
-    (link,) = page.tree.xpath("//tbody//th/a/@href")
+    (link,) = page.tree.xpath("//tbody//a[starts-with(@href, '/app/historico/')]/@href")
     words = browser.get(str(link)).words
     assert "Cliente: loja-8" in words
     assert "Referência: p-3" in words

@@ -25,7 +25,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     ),
     "usage": (
         "usage.usage",
-        "Mostra o consumo de uma conta por dia, operação, origem e cliente, com o total.",
+        "Mostra o consumo de uma conta por operação e origem, com o total.",
     ),
     "quote": (
         "quote.quote",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from balcao.core.request_tags import contains_cpf
 from balcao.core.text import unaccented
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
@@ -79,7 +80,13 @@ def ordering_of(
     asked = query.get(FIELD, "")
     if asked.removeprefix("-") not in columns:
         asked = usual
-    kept = {name: value for name, value in query.items() if name not in (FIELD, "feito", *paging)}
+    dropped = (FIELD, "feito", *paging)
+    # Filters that were refused because they hold a CPF are not repeated in links.
+    kept = {
+        name: value
+        for name, value in query.items()
+        if name not in dropped and not contains_cpf(value)
+    }
     return Ordering(
         columns,
         context.request.url.path,
