@@ -115,7 +115,7 @@ class FullDisk(io.FileIO):
 
 
 def test_a_full_disk_cuts_the_answer_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is reported as an error of the storage: an `OSError` stands for a client that left."""
+    """A full disk raises `StorageFailed`; an `OSError` would count as a client that left."""
 
     def temporary(*, buffering: int = -1, dir: Path | None = None) -> object:
         raw = FullDisk(tmp_path / "file", "w+")

@@ -101,7 +101,7 @@ def test_an_invalid_row_shows_its_text_and_reason(office: BatchUser) -> None:
 
 
 def test_rows_have_names_and_lead_to_the_company(office: BatchUser) -> None:
-    """By the list before the run, else by the month; afterwards also by the answer."""
+    """Rows show the name of the list, else of the month, and after the run of the answer."""
     listed = f"CNPJ;Razão Social;UF\n{GOOD};Meu nome para ela;SP\n{ZONE};;AM\n"
     address = office.open({"operacao": "inscricoes-estaduais"}, listed.encode(), "clientes.csv")
     first, zone = rows_of(office.browser.get(address))

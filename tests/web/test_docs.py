@@ -113,7 +113,7 @@ def test_an_excerpt_has_the_words_marked() -> None:
 
 
 def test_the_request_follows_the_form(house: Service) -> None:
-    """By a button without script, as a fragment with it; an empty field keeps the example."""
+    """A button updates the request without script; an empty field keeps the example."""
     stranger = Browser(house)
     page = "/docs/operacoes/certidao-negativa-de-debitos-federal"
 
