@@ -1,13 +1,14 @@
 """Parts shared by the result pages of the two certificates."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from balcao.core.calendar import civil_day_text
 from balcao.core.extensions import Extended
 from balcao.core.writing import credits, day, instant, left
 from balcao.operations.certificates.lookup import PRICES
-from balcao.operations.views import REGISTER_FIGURES, Fact, FormWords, Headline
+from balcao.operations.sheets import SheetFact
+from balcao.operations.views import REGISTER_FIGURES, Body, Fact, FormWords, Headline
 
 
 def form(slug: str, title: str, answers: str) -> FormWords:
@@ -87,3 +88,14 @@ def moment(text: str | None) -> str | None:
 def receipt_number(address: str | None) -> str | None:
     """Return the receipt's number from the address in `print`."""
     return address.rpartition("/")[2] if address else None
+
+
+def outcome_of(words_of: Callable[[Body], str]) -> Callable[[Body], str | None]:
+    """Return the function for the outcome of an answer; None for an error."""
+    return lambda body: words_of(body) if body.get("error") is False else None
+
+
+def outcome_fact(words_of: Callable[[Body], str]) -> SheetFact:
+    """Return the column of the outcome in result files."""
+    text = "`CND`, `CPEND`, `CPD` ou por que não foi emitida."
+    return SheetFact("certidao", "Certidão", text, outcome_of(words_of), width=26)

@@ -11,7 +11,7 @@ from balcao.core.notices import Tone
 from balcao.core.writing import credits, day, instant
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES, by_act
-from balcao.operations.sheets import RECEIPT, SheetColumns, SheetFact, day_fact, fact, one
+from balcao.operations.sheets import RECEIPT, SheetColumns, day_fact, fact, one
 from balcao.operations.views import (
     Body,
     Button,
@@ -188,20 +188,10 @@ def _again(body: Body) -> Sequence[RepeatForm]:
     return [RepeatForm([("quem", "cnpj"), ("cnpj", body["cnpj"])], [button]) for button in buttons]
 
 
-def _verdict(body: Body) -> str | None:
-    return words_of(body) if body.get("error") is False else None
-
-
 SHEET_COLUMNS = SheetColumns(
-    outcome=_verdict,
+    outcome=page.outcome_of(words_of),
     facts=(
-        SheetFact(
-            "certidao",
-            "Certidão",
-            "`CND`, `CPEND`, `CPD` ou por que não foi emitida.",
-            _verdict,
-            width=26,
-        ),
+        page.outcome_fact(words_of),
         day_fact("valida_ate", "effective_validity", "Válida até", "Último dia de validade."),
         fact(
             "codigo_de_controle",

@@ -111,24 +111,14 @@ def _headline(body: Body, uf: str, now_ms: int) -> Headline:
     )
 
 
-def _verdict(body: Body) -> str | None:
-    return words_of(body) if body.get("error") is False else None
-
-
 def _said(body: Body) -> str | None:
     return joined(body.get("certidao_mensagem"), body.get("mensagem"), by=" · ")
 
 
 SHEET_COLUMNS = SheetColumns(
-    outcome=_verdict,
+    outcome=page.outcome_of(words_of),
     facts=(
-        SheetFact(
-            "certidao",
-            "Certidão",
-            "`CND`, `CPEND`, `CPD` ou por que não foi emitida.",
-            _verdict,
-            width=26,
-        ),
+        page.outcome_fact(words_of),
         day_fact("valida_ate", "validade", "Válida até", "Último dia de validade."),
         fact(
             "codigo_de_controle",
