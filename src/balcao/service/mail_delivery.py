@@ -72,13 +72,13 @@ class MailDelivery:
             await queue.remove(mail_id)
             return None
         try:
+            if self.server is None:  # before the link of a reset is made
+                raise MailDelayed("no server")
             content = self.outbox.open(queued.content)
             message = None if content is None else await self._message(content)
             if message is None:
                 await queue.remove(mail_id)
                 return None
-            if self.server is None:
-                raise MailDelayed("no server")
             sender, to = self.server.sender, message.to
             try:
                 mime = mime_message(mail_id, sender, to, message.text, queued.queued_ms)
