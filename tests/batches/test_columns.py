@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from balcao.batches import names
 from balcao.batches.columns import InvalidRow, ValidRow, map_columns, question_digest, roles
 from balcao.batches.documents import CellDocument, read_document
-from balcao.batches.tables.contract import TableRow, column_index, column_letter
+from balcao.batches.tables.contract import TableRow
 from balcao.core.check_digits import cnpj_check_digits, cpf_check_digits
+from balcao.core.column_letters import column_index, column_letter
 from balcao.core.document_reader import DocumentKind
 from balcao.core.documents import Cnpj
 from balcao.core.errors import FileUnreadable, InvalidInput, InvalidParameter

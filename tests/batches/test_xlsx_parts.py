@@ -13,7 +13,7 @@ from python_calamine import CalamineWorkbook
 from balcao.batches.columns import map_columns
 from balcao.batches.result_columns import ResultColumns, ResultRow
 from balcao.batches.results import write_rows
-from balcao.batches.tables.contract import column_index
+from balcao.core.column_letters import column_index
 from balcao.storage.batches import StoredRow
 from tests.batches.files import COMPANY
 

@@ -15,8 +15,8 @@ from lxml import etree
 from balcao.accounts import statement
 from balcao.accounts.keys import issue_key
 from balcao.accounts.statement import ChargeFilter, Period, Proof, rows_of
-from balcao.batches.tables.contract import column_index
 from balcao.core.calendar import civil_day
+from balcao.core.column_letters import column_index
 from balcao.core.ledger import Charge, TopUp
 from balcao.home import Home
 from balcao.service.clock import system_now_ms

@@ -14,8 +14,9 @@ import msgspec
 from balcao.batches import names
 from balcao.batches.documents import MISPLACED, SENTENCES, CellDocument, DocumentFlaw, read_document
 from balcao.batches.names import CONVERSIONS, RECOGNISERS, TRAILING_DAY, convert_day, is_day
-from balcao.batches.tables.contract import Cells, TableRow, column_index, column_letter
+from balcao.batches.tables.contract import Cells, TableRow
 from balcao.batches.tables.heading import default_name
+from balcao.core.column_letters import column_index, column_letter
 from balcao.core.document_reader import DocumentKind, cell_text, kind_of, read
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from balcao.core.column_letters import column_letter
+
 # The value of a cell. Sheets have no time zones: pass instants in Brasília's.
 Value: TypeAlias = str | int | datetime.date | datetime.datetime | None
 
@@ -116,7 +118,7 @@ def _write_sheet(page: Any, sheet: Sheet, formats: _Formats) -> None:
         page.set_column(column, column, width, formats.text_only if is_text else None)
     start = 1 if sheet.columns else 0
     page.freeze_panes(start, 0 if sheet.columns else 1)
-    letters = [_letters(column) for column in range(len(sheet.widths))]
+    letters = [column_letter(column) for column in range(len(sheet.widths))]
     write = page.row_data_fh.write
     count = 0
     if sheet.columns:
@@ -183,13 +185,3 @@ def _text(at: str, style: int, text: str) -> str:
         text = text.replace("\r", "_x000D_")  # as Excel writes it
     keep = "" if text == text.strip() else ' xml:space="preserve"'
     return f'<c r="{at}" s="{style}" t="inlineStr"><is><t{keep}>{text}</t></is></c>'
-
-
-def _letters(column: int) -> str:
-    """Return the letters of a column, counted from 0: A, Z, AA."""
-    letters = ""
-    column += 1
-    while column:
-        column, digit = divmod(column - 1, 26)
-        letters = chr(65 + digit) + letters
-    return letters

@@ -1,6 +1,5 @@
 """Types of tables in files, shared by the readers of all formats (ADR 0045)."""
 
-import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, TypeAlias
@@ -23,8 +22,6 @@ MEDIA_TYPES: Mapping[str, TableFormat] = {
 
 # The sheets of our spreadsheets of results; the second has the rows.
 RESULT_SHEETS = ("Resumo", "Resultado")
-
-_LETTERS = re.compile("[A-Za-z]{1,3}", re.ASCII)
 
 
 class TableBounds(msgspec.Struct, frozen=True):
@@ -110,26 +107,6 @@ class Table:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def column_letter(index: int) -> str:
-    """Return the letter of a column index in spreadsheets: 0 is `A`, 26 is `AA`."""
-    letters = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(65 + rest) + letters
-    return letters
-
-
-def column_index(letter: str) -> int | None:
-    """Return the index of a column letter in either case, None for other texts."""
-    if _LETTERS.fullmatch(letter) is None:
-        return None
-    index = 0
-    for each in letter.upper():
-        index = index * 26 + ord(each) - ord("A") + 1
-    return index - 1
 
 
 def too_many_rows(bounds: TableBounds) -> FileUnreadable:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from balcao.batches.names import DOCUMENTS, guess_role, is_document_name, is_known_name, role_of
-from balcao.batches.tables.contract import Cells, TableRow, column_letter
+from balcao.batches.tables.contract import Cells, TableRow
+from balcao.core.column_letters import column_letter
 from balcao.core.document_reader import read
 from balcao.core.documents import CNPJ_CHARACTERS, CPF_CHARACTERS
 

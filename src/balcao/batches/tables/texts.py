@@ -11,14 +11,9 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from balcao.batches.names import is_known_name
-from balcao.batches.tables.contract import (
-    RowSource,
-    TableBounds,
-    TableRow,
-    column_letter,
-    too_many_rows,
-)
+from balcao.batches.tables.contract import RowSource, TableBounds, TableRow, too_many_rows
 from balcao.batches.tables.heading import ROWS_LOOKED_AT, find_heading
+from balcao.core.column_letters import column_letter
 from balcao.core.errors import FileUnreadable
 
 # Encodings by byte order mark; without one UTF-8 if all of it is valid, else Windows-1252.

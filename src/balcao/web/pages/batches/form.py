@@ -12,9 +12,10 @@ from starlette.responses import Response
 from balcao.batches.batch_context import FileSummary, column_choices, common_parameters
 from balcao.batches.columns import Choice, roles
 from balcao.batches.desk import NAME_CHARACTERS_MAX, Upload
-from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat, column_index, column_letter
+from balcao.batches.tables.contract import MEDIA_TYPES, TableFormat
 from balcao.batches.tables.heading import ROWS_LOOKED_AT
 from balcao.batches.tables.texts import SEPARATORS, usual_width
+from balcao.core.column_letters import column_index, column_letter
 from balcao.core.document_reader import cell_text
 from balcao.core.errors import (
     BatchNotFound,
