@@ -15,7 +15,7 @@ from balcao.service.clock import system_now_ms
 from tests.providers import MARANHAO, PROVIDERS
 from tests.records import federal_of
 from tests.service import Service, open_service
-from tests.web.browser import Browser, PageResponse
+from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.lookups import DOWN, GOOD
 
 SOURCES = "/app/operador/fontes"
@@ -60,13 +60,31 @@ def test_sources_are_shown_in_order_with_missing_settings(operator: Browser) -> 
     company = rows(page, "Empresa")
     assert [row[0][:2] for row in company] == ["1.", "2.", "3.", "4."]
     assert [row[2] for row in company] == [
-        "Desligada", "Desligada", "Sem consultas recentes", "Desligada",
+        "Desativada", "Desativada", "Sem consultas recentes", "Desativada",
     ]  # fmt: skip
     assert "nada importado" in company[0][0]
     assert "ative com BALCAO_MINHA_RECEITA__URL" in company[1][0]
     assert f"{PROVIDERS}/cnpja" in company[2][0]
     assert "segredo-do-fornecedor" not in page.text
-    assert "Desligada" in rows(page, "Certidão federal")[1]
+    assert "Desativada" in rows(page, "Certidão federal")[1]
+
+
+def test_without_sources_one_table_says_how_to_activate_them(tmp_path: Path) -> None:
+    with open_service(tmp_path) as bare:
+        operator = signed_in(bare, role="operator")
+        page = operator.get(SOURCES)
+        (table,) = page.tree.xpath("//table")
+        assert table.findtext("caption") == "Fontes que podem ser ativadas"
+        assert not page.tree.xpath("//pre")
+        (link,) = page.tree.xpath("//a[.='Ativar CNPJá']/@href")
+        opened = operator.get(link)
+        assert [pre.text_content() for pre in opened.tree.xpath("//table//pre")] == [
+            '[cnpja]\nkey = "…"'
+        ]
+        assert "Sem fonte ativa: Empresa," in opened.text
+        sandbox = operator.get(f"{SOURCES}?ambiente=test")
+        assert not sandbox.tree.xpath("//table")
+        assert "Sem consultas desde o início do serviço: Empresa," in sandbox.text
 
 
 def test_costs_of_a_source_are_shown_by_line_and_in_total(

@@ -257,10 +257,11 @@ def test_the_backup_step(newest: int | None, apart: bool, done: bool) -> None:
 
 
 def test_an_example_for_a_source_that_is_off(operator: Browser) -> None:
-    answer = operator.get(f"{OFFICE}/fontes")
-    blocks = [block.text_content() for block in answer.tree.xpath("//pre/code")]
-    assert '[cnpja]\nkey = "…"' in blocks
-    assert '[serpro]\ncnd = true\nconsumer_key = "…"\nconsumer_secret = "…"' in blocks
+    answer = operator.get(f"{OFFICE}/fontes?ativar=serpro_cnd")
+    (block,) = answer.tree.xpath("//pre/code")
+    assert block.text_content() == (
+        '[serpro]\ncnd = true\nconsumer_key = "…"\nconsumer_secret = "…"'
+    )
     assert operator.get(f"{OFFICE}/fontes/verificar?fonte=cnpja").status == 404
 
 

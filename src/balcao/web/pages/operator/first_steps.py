@@ -88,7 +88,7 @@ async def steps(context: PageContext) -> Sequence[FirstStep]:
 
 
 def _second_factor(*, has_totp: bool) -> FirstStep:
-    note = "ligado" if has_totp else "sem ele, só a senha protege o seu acesso"
+    note = "ativado" if has_totp else "sem ele, só a senha protege o seu acesso"
     return FirstStep(has_totp, "Segundo fator", note, StepLink("Meu acesso", "/app/eu"))
 
 
@@ -113,8 +113,8 @@ def _sources(configured: ConfiguredSources) -> FirstStep:
     on = f"{len(SUBJECTS) - len(off)} de {len(SUBJECTS)} operações têm fonte em produção"
     lacking = "falta" if len(off) == 1 else "faltam"
     note = f"{on}; {lacking} {listed(off)}" if off else on
-    link = StepLink("Fontes e operações", "/app/operador/fontes#ligar")
-    return FirstStep(not off, "Fontes ligadas", note, link)
+    link = StepLink("Fontes e operações", "/app/operador/fontes#ativar")
+    return FirstStep(not off, "Fontes ativas", note, link)
 
 
 def _month(month: MonthAge | None) -> FirstStep:
@@ -165,7 +165,7 @@ def _address(settings: Settings) -> FirstStep:
 
 
 def _backup(newest: int | None, *, is_apart: bool, every_hours: int) -> FirstStep:
-    text, link = "Backup fora da máquina", StepLink("Cópias", "/app/operador/copias")
+    text, link = "Backup fora da máquina", StepLink("Backups", "/app/operador/copias")
     if newest is None:
         note = "nenhum ainda" + (
             f"; o primeiro será feito em até {every_hours} h" if every_hours else ""

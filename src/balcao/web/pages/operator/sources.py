@@ -77,6 +77,17 @@ async def show(context: PageContext) -> Response:
     lines = tools.health.lines(mode, tools.now_ms(), circuits)
     known = of_subject(lines)
     history = await HISTORY.of(tools)
+    # A subject without a source, or without a call to the sandbox, would be a table of dashes.
+    idle = [
+        subject
+        for subject in SUBJECTS
+        if chosen is None
+        and not (
+            configured.is_on(subject)
+            if mode == "live"
+            else any(line.subject == subject for line in lines)
+        )
+    ]
     sections = [
         _section(
             subject,
@@ -87,10 +98,12 @@ async def show(context: PageContext) -> Response:
             whole=chosen is not None,
         )
         for subject in ([chosen] if chosen is not None else SUBJECTS)
+        if subject not in idle
     ]
     return context.page(
         "operador/_fontes.html" if context.is_fragment else "operador/fontes.html",
         sections=sections,
+        idle=[SUBJECTS[subject] for subject in idle],
         # History is kept only of the mode on the public status page.
         history=_by_source(history, chosen) if history and history.mode == mode else (),
         legend=LEGEND,
@@ -101,6 +114,7 @@ async def show(context: PageContext) -> Response:
         all_here=_address(mode),
         live_here=_address("live", chosen),
         test_here=_address("test", chosen),
+        opened=context.query("ativar"),
         online=[
             (
                 source,
@@ -162,7 +176,7 @@ def _configured_rows(
         if source.is_on:
             rows += _rows(source.name, order, source.remark, lines, subject, whole=whole)
         else:
-            off = Word("Desligada", "neutral")
+            off = Word("Desativada", "neutral")
             rows.append(SourceRow(order, _name(source.name), source.remark, "", off, 0))
     return rows
 
