@@ -70,6 +70,16 @@ class Engine(Protocol):
         """Run `work` in the writer's thread and return its result. Raises the errors of `work`."""
         ...
 
+    # Replacements of the installation's secret.
+
+    def nodes_without_secret(self, connection: SqlConnection, secret_id: str) -> Sequence[int]:
+        """Return the numbers of serving nodes that have not reported a secret."""
+        ...
+
+    async def report_secrets(self, secret_ids: Sequence[str]) -> None:
+        """Record which secrets this node has. Raises `StorageFailed`."""
+        ...
+
     # For every request. `Desk` caches parts of `commit` and `caller`.
 
     async def commit(self, changes: Sequence[Change]) -> Refusal | None:

@@ -109,6 +109,7 @@ def furnish(desk: Desk) -> None:
         await desk.availability.add("live", [failed])
         await desk.availability.follow("live", NOW + HOUR_MS)
         await desk.receipt_marks.next(None, "marca", NOW)
+        assert await desk.secrets.activate("ab" * 8, NOW)
 
     asyncio.run(people())
 

@@ -35,6 +35,7 @@ from balcao.storage.desk.queries import DeskQueries
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
 from balcao.storage.desk.recovery_codes import RecoveryCodes
+from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.engine import Engine, OnCharged
 from balcao.storage.group_commit import Callback
 
@@ -55,8 +56,8 @@ class Desk(DeskQueries):
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
     `batch_files` (the space that batches take), `budgets`, `totals` (charges by day), `exports`
     (files that take long to write), `availability` (success of sources), `recovery_codes` (of the
-    second factor), `receipt_marks` (shared with the store of receipts),
-    `data_subjects` (search and erasure of personal data).
+    second factor), `receipt_marks` (shared with the store of receipts), `secrets` (replacements of
+    the installation's secret), `data_subjects` (search and erasure of personal data).
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -77,6 +78,7 @@ class Desk(DeskQueries):
         self.exports = StoredExports(engine)
         self.availability = Availability(engine)
         self.receipt_marks = ReceiptMarks(engine)
+        self.secrets = SecretRotations(engine)
         self.data_subjects = DataSubjects(engine, self._recorded.clear)
         # Called with the kind of owner whenever a budget refuses a change.
         self.on_over_budget: Callable[[OwnerKind], None] = lambda owner_kind: None

@@ -5,6 +5,7 @@ run on the event loop's thread, on a fourth connection.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -43,6 +44,12 @@ from balcao.storage.postgresql.writer import ChargeRequest, NodeWriter, WriteReq
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_LACKING_NODES = (
+    "SELECT node_id FROM node WHERE ended_ms IS NULL AND secret_ids IS NOT NULL"
+    " AND NOT secret_ids::jsonb @> ?::jsonb ORDER BY node_id"
+)
+_REPORT_SECRETS = "UPDATE node SET secret_ids = ? WHERE node_id = ?"
 
 # Synchronized clocks differ by less.
 CLOCK_AHEAD_MS_MAX = 60_000
@@ -145,6 +152,21 @@ class PostgresEngine:
                 connection.execute("SELECT 1")
         except StorageFailed:
             self._writing.drop()
+
+    # Replacements of the secret.
+
+    def nodes_without_secret(self, connection: SqlConnection, secret_id: str) -> Sequence[int]:
+        rows = connection.execute(_LACKING_NODES, (json.dumps([secret_id]),)).fetchall()
+        return [int(node_id) for (node_id,) in rows]
+
+    async def report_secrets(self, secret_ids: Sequence[str]) -> None:
+        text = json.dumps(list(secret_ids))
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                connection.execute(_REPORT_SECRETS, (text, self._node.node_id))
+
+        await self.run_in_writer(work)
 
     # For every request.
 

@@ -101,6 +101,13 @@ class SqliteEngine:
     async def run_in_writer(self, work: Callable[[SqlConnection], T]) -> T:
         return await self._writer.run(lambda connection: work(SqliteConnection(connection)))
 
+    # Replacements of the secret: the only process that serves a file activates them itself.
+
+    def nodes_without_secret(self, connection: SqlConnection, secret_id: str) -> Sequence[int]:
+        return ()
+
+    async def report_secrets(self, secret_ids: Sequence[str]) -> None: ...
+
     # Commits: all changes that arrive during one share the next one.
 
     def _begin(self, lists: Sequence[Sequence[Change]]) -> Callable[[], Sequence[Outcome]]:

@@ -91,7 +91,9 @@ CREATE TABLE api_key (
     networks     text   COLLATE "C" NULL,  -- JSON, a list of texts; NULL: from anywhere
     operations   text   COLLATE "C" NULL,  -- JSON, a list of paths; NULL: all of them
     client_required smallint NOT NULL DEFAULT 0 CHECK (client_required IN (0, 1)),
-    administers  smallint NOT NULL DEFAULT 0 CHECK (administers IN (0, 1))
+    administers  smallint NOT NULL DEFAULT 0 CHECK (administers IN (0, 1)),
+
+    secret_id    text   COLLATE "C" NULL  -- that hashed it; NULL: the installation's first (docs/adr/0106)
 );
 CREATE INDEX api_key_of_account ON api_key (account_id);
 
@@ -215,7 +217,8 @@ CREATE TABLE node (
     started_ms   bigint NOT NULL,
     heartbeat_ms bigint NOT NULL,
     batch        bigint NOT NULL DEFAULT 0,
-    ended_ms     bigint NULL  -- when others found it gone and released its holds
+    ended_ms     bigint NULL,  -- when others found it gone and released its holds
+    secret_ids   text   COLLATE "C" NULL  -- JSON, a list: that it has; NULL: it serves no requests
 ) WITH (fillfactor = 20);
 
 -- Requests that hold credits while a source is asked. The settlement deletes the row.
@@ -262,10 +265,19 @@ CREATE UNLOGGED TABLE rate_limit (
     empty_at_ms double precision NOT NULL
 ) WITH (fillfactor = 50);
 
--- A fixed text hashed with the keys' pepper: a node with another pepper would recognise no key.
+-- A fixed text hashed with the installation's first secret: a node with another `secret.key` would
+-- recognise no key.
 CREATE TABLE pepper (
     only_row bigint NOT NULL PRIMARY KEY CHECK (only_row = 1),
     mark     bytea  NOT NULL
+);
+
+-- Replacements of the installation's secret (docs/adr/0106). The newest row names the secret in use;
+-- without a row it is the first one, which `pepper` marks.
+CREATE TABLE secret_rotation (
+    secret_id    text   COLLATE "C" NOT NULL PRIMARY KEY,  -- a digest
+    activated_ms bigint NOT NULL UNIQUE,
+    finished_ms  bigint NULL CHECK (finished_ms >= activated_ms)  -- its predecessor is void since
 );
 
 -- Records of receipts. Their bytes are stored elsewhere, once by content, and were made durable
@@ -402,6 +414,10 @@ CREATE TABLE audit_entry (
 CREATE INDEX audit_entry_of_account ON audit_entry (account_id, entry_id);
 -- Every process counts these now and then, to forget what another one erased.
 CREATE INDEX audit_entry_of_erasure ON audit_entry (action) WHERE action = 'subject.erase';
+
+-- At most a few of these a day and person are kept.
+CREATE INDEX audit_entry_of_failed_sign_in ON audit_entry (target, entry_id)
+WHERE action = 'user.sign_in_failed';
 
 CREATE TRIGGER audit_entry_never_changes BEFORE UPDATE ON audit_entry
 FOR EACH STATEMENT EXECUTE FUNCTION never('what was done stays done; do something else');
@@ -814,6 +830,7 @@ CREATE TABLE batch (
     -- Space it takes, against the account's bound (docs/adr/0078).
     file_bytes  bigint NOT NULL DEFAULT 0,  -- of the file, until it is read
     row_bytes   bigint NOT NULL DEFAULT 0,  -- of its rows
+    secret_id   text   COLLATE "C" NULL,  -- that its data is sealed with; NULL: the installation's first
 
     CONSTRAINT a_pause_has_a_reason CHECK ((state = 'pausado') = (reason IS NOT NULL)),
     UNIQUE (account_id, create_key)

@@ -49,7 +49,9 @@ CREATE TABLE api_key (
     networks        TEXT    NULL,  -- JSON, a list of texts; NULL: from anywhere
     operations      TEXT    NULL,  -- JSON, a list of paths; NULL: all of them
     client_required INTEGER NOT NULL DEFAULT 0 CHECK (client_required IN (0, 1)),
-    administers     INTEGER NOT NULL DEFAULT 0 CHECK (administers IN (0, 1))
+    administers     INTEGER NOT NULL DEFAULT 0 CHECK (administers IN (0, 1)),
+
+    secret_id       TEXT    NULL  -- that hashed it; NULL: the installation's first (docs/adr/0106)
 ) STRICT;
 CREATE INDEX api_key_of_account ON api_key (account_id);
 
@@ -160,11 +162,20 @@ CREATE TABLE rate_limit (
     empty_at_ms REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A fixed text hashed with the keys' pepper: with another `secret.key` no key would be recognised.
+-- A fixed text hashed with the installation's first secret: with another `secret.key` no key would
+-- be recognised.
 CREATE TABLE pepper (
     only_row INTEGER NOT NULL PRIMARY KEY CHECK (only_row = 1),
     mark     BLOB    NOT NULL
 ) STRICT;
+
+-- Replacements of the installation's secret (docs/adr/0106). The newest row names the secret in use;
+-- without a row it is the first one, which `pepper` marks.
+CREATE TABLE secret_rotation (
+    secret_id    TEXT    NOT NULL PRIMARY KEY,  -- a digest
+    activated_ms INTEGER NOT NULL UNIQUE,
+    finished_ms  INTEGER NULL CHECK (finished_ms >= activated_ms)  -- its predecessor is void since
+) STRICT, WITHOUT ROWID;
 
 -- Records of receipts. Their bytes are stored elsewhere, once by content, and were made durable
 -- before a row here names them.
@@ -291,6 +302,10 @@ CREATE TABLE audit_entry (
 CREATE INDEX audit_entry_of_account ON audit_entry (account_id, entry_id);
 -- Every process counts these now and then, to forget what another one erased.
 CREATE INDEX audit_entry_of_erasure ON audit_entry (action) WHERE action = 'subject.erase';
+
+-- At most a few of these a day and person are kept.
+CREATE INDEX audit_entry_of_failed_sign_in ON audit_entry (target, entry_id)
+WHERE action = 'user.sign_in_failed';
 
 CREATE TRIGGER audit_entry_never_changes BEFORE UPDATE ON audit_entry
 BEGIN SELECT RAISE(ABORT, 'what was done stays done; do something else'); END;
@@ -624,6 +639,7 @@ CREATE TABLE batch (
     -- Space it takes, against the account's bound (docs/adr/0078).
     file_bytes  INTEGER NOT NULL DEFAULT 0,  -- of the file, until it is read
     row_bytes   INTEGER NOT NULL DEFAULT 0,  -- of its rows
+    secret_id   TEXT    NULL,  -- that its data is sealed with; NULL: the installation's first
 
     CONSTRAINT a_pause_has_a_reason CHECK ((state = 'pausado') = (reason IS NOT NULL)),
     UNIQUE (account_id, create_key)
