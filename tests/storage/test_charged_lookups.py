@@ -209,9 +209,6 @@ def test_credits_that_are_short(engine: Engine, desk: Desk, ana: Account) -> Non
 
 
 NOT_CHARGED_LOOKUPS: dict[str, Callable[[Account], tuple[Change, ...]]] = {
-    "a certificate that says nothing": lambda ana: (
-        a_lookup(ana, 0, certificate=CertificateSummary(None, None, None, "n1", "application/pdf")),
-    ),
     "one that is remembered": lambda ana: (
         a_charge(ana, number(NOW)),
         a_trace(ana, number(NOW), result_summary=ResultSummary("ACME", "ATIVA")),

@@ -164,6 +164,13 @@ WALLS = {
     "two traces of one request": TRACE.format("'r1'", "1", "0"),
     "a trace of nobody's account": TRACE.format("'new'", "4711", "0"),
     "a trace that may have been refreshed": TRACE.format("'new'", "1", "2"),
+    "a certificate without a verdict": TRACE.format("'new'", "1", "0").replace(
+        "INTO trace", "INTO certificate_trace"
+    ),
+    "deprecated use by nobody": "INSERT INTO deprecated_use VALUES (4711, 'x', 1, '2026-08-19', 1)",
+    "deprecated use without a request": (
+        "INSERT INTO deprecated_use VALUES (1, 'x', 1, '2026-08-19', 0)"
+    ),
     "a digest that leads elsewhere": RECEIPT.format("'new'", f"'../{'a' * 61}'", PDF, 1),
 }
 

@@ -159,14 +159,10 @@ def test_a_branch_s_receipt_is_about_the_certified_head_office(
 def test_a_receipt_has_its_description(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, a_receipt(ana, "n1"))
     assert desk.receipt("n1").about is None, "nobody remembers"  # type: ignore[union-attr]
-    engine.commit(desk, a_certificate(ana, "r1", certificate=BROUGHT_BEFORE, uf="SP"))
-    engine.commit(desk, a_certificate(ana, "r2", uf="SP"))
+    engine.commit(desk, a_certificate(ana, "r1", uf="SP"))
     about = ReceiptSubject("90010001000100", "SP", "CND", "2027-02-15", "EMPRESA ATIVA LTDA")
     assert desk.receipt("n1").about == about  # type: ignore[union-attr]
     assert desk.receipt("n2") is None
-
-
-BROUGHT_BEFORE = CertificateSummary(None, None, None, "n1", "application/pdf")
 
 
 def test_certificates_are_kept_longer_and_lose_a_purged_receipt(

@@ -101,7 +101,7 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
 
 def _verdict(operation: Operation, about: ReceiptSubject | None) -> str:
     """Return the verdict's display name, empty if no certificate was issued."""
-    if about is None or about.verdict is None or about.verdict == "none":
+    if about is None or about.verdict == "none":
         return ""
     return operation.verdicts[about.verdict][0]
 

@@ -38,7 +38,7 @@ class StoredReceipt(msgspec.Struct, frozen=True):
 class CertificateSummary(msgspec.Struct, frozen=True, gc=False):
     """The facts of a certificate stored with the request's trace, as long as its receipt."""
 
-    verdict: Verdict | None  # None: in traces from before it was stored
+    verdict: Verdict
     validity: str | None  # the last day
     name: str | None  # a company's, without a CPF; a person's is not stored
     receipt_id: str | None  # None: there was no receipt, or it was deleted

@@ -37,7 +37,7 @@ class ReceiptSubject(msgspec.Struct, frozen=True):
 
     document: str  # the CNPJ in the certificate, or a masked CPF
     uf: str | None  # of a state's certificate
-    verdict: Verdict | None
+    verdict: Verdict
     validity: str | None
     name: str | None
 

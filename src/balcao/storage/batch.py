@@ -298,9 +298,7 @@ class Batch:
         least, end = numbers_of_hour(charge.opened_ms // HOUR_MS)
         if not least <= charge.request_id < end:
             return False
-        if self.months and not self.months <= {civil_month(charge.opened_ms)}:
-            return False
-        return charge.certificate is None or charge.certificate.verdict is not None
+        return not self.months or self.months <= {civil_month(charge.opened_ms)}
 
     def _charged_lookup(self, charge: TracedCharge) -> Refusal | None:
         month, credits = civil_month(charge.opened_ms), charge.credits

@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 
 # Raised with every change of `0001_*.sql` before the first release, so that a database made by an
 # earlier version of the file is refused, instead of failing in the middle of a request.
-EDITION = 4
+EDITION = 5
 
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)

@@ -15,6 +15,7 @@ from balcao.core.availability import SourceCounts
 from balcao.core.budgets import Budget
 from balcao.core.calendar import HOUR_MS
 from balcao.core.certificates import CertificateSummary
+from balcao.core.deprecations import DeprecatedUse
 from balcao.core.extensions import Extension
 from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Enqueue
@@ -108,6 +109,8 @@ def furnish(desk: Desk) -> None:
         failed = SourceCounts(NOW, "suframa", "", "cnpja", 9, 0, 1)
         await desk.availability.add("live", [failed])
         await desk.availability.follow("live", NOW + HOUR_MS)
+        used = DeprecatedUse(acme.account_id, ODD, caller.key_id or 0, "2026-08-19", 7)
+        await desk.deprecated_uses.add([used])
         await desk.receipt_marks.next(None, "marca", NOW)
         assert await desk.secrets.activate("ab" * 8, NOW)
 

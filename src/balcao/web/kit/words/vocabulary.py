@@ -108,7 +108,7 @@ def outcome_of(trace: Trace) -> Word:
     """Return the outcome of a request in a few words."""
     if trace.code == IdempotencyKeyReused.code and trace.key_id is None:
         return Word("Formulário já usado", "warn")
-    if trace.certificate is not None and trace.certificate.verdict is not None:
+    if trace.certificate is not None:
         known = _VERDICTS.get((trace.operation, trace.certificate.verdict))
         if known is not None:
             return known

@@ -484,7 +484,7 @@ CREATE TABLE certificate_trace (
     rule          text     COLLATE "C" NOT NULL,
     opened_ms     bigint   NOT NULL,
     settled_ms    bigint   NOT NULL,
-    verdict       text     COLLATE "C" NULL,
+    verdict       text     COLLATE "C" NOT NULL,
     validity      text     COLLATE "C" NULL,      -- YYYY-MM-DD, the last day on which it proves anything
     name          text     COLLATE "C" NULL,      -- a company's, without a CPF; never a person's
     receipt_id    text     COLLATE "C" NULL,      -- no reference: the receipt may be purged first
@@ -929,6 +929,17 @@ CREATE TABLE month_seal (
     digest     text   COLLATE "C" NOT NULL,
     PRIMARY KEY (account_id, month)
 );
+
+-- Requests by day that used something deprecated (docs/adr/0104).
+CREATE TABLE deprecated_use (
+    account_id bigint NOT NULL REFERENCES account,
+    feature    text   COLLATE "C" NOT NULL,
+    key_id     bigint NOT NULL,
+    day        text   COLLATE "C" NOT NULL,  -- YYYY-MM-DD in Brasília
+    requests   bigint NOT NULL CHECK (requests > 0),
+    PRIMARY KEY (account_id, feature, key_id, day)
+);
+CREATE INDEX deprecated_use_by_day ON deprecated_use (day);
 
 -- Files that take long to write: one per person, made by a job, kept for some days. The content is
 -- here so that any node can serve it.

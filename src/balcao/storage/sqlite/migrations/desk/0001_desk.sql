@@ -370,7 +370,7 @@ CREATE TABLE certificate_trace (
     rule          TEXT    NOT NULL,
     opened_ms     INTEGER NOT NULL,
     settled_ms    INTEGER NOT NULL,
-    verdict       TEXT    NULL,
+    verdict       TEXT    NOT NULL,
     validity      TEXT    NULL,      -- YYYY-MM-DD, the last day on which it proves anything
     name          TEXT    NULL,      -- a company's, without a CPF; never a person's
     receipt_id    TEXT    NULL,      -- no reference: the receipt may be purged first
@@ -738,6 +738,17 @@ CREATE TABLE month_seal (
     digest     TEXT    NOT NULL,
     PRIMARY KEY (account_id, month)
 ) STRICT, WITHOUT ROWID;
+
+-- Requests by day that used something deprecated (docs/adr/0104).
+CREATE TABLE deprecated_use (
+    account_id INTEGER NOT NULL REFERENCES account (account_id),
+    feature    TEXT    NOT NULL,
+    key_id     INTEGER NOT NULL,
+    day        TEXT    NOT NULL,  -- YYYY-MM-DD in Brasília
+    requests   INTEGER NOT NULL CHECK (requests > 0),
+    PRIMARY KEY (account_id, feature, key_id, day)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deprecated_use_by_day ON deprecated_use (day);
 
 -- Files that take long to write: one per person, made by a job, kept for some days. The content is
 -- here so that any node can serve it.
