@@ -184,5 +184,5 @@ def test_a_running_old_node_continues_but_cannot_restart(
         assert not old.check().complaints
     with pytest.raises(StorageNewer):
         PostgresDesk(address)
-    assert "versão mais nova" in filled("account list", code=1).err
+    assert "foi atualizado pelo Balcão" in filled("account list", code=1).err
     assert len(kept(filled)) == 1

@@ -9,7 +9,9 @@ from balcao.storage import statements
 from balcao.storage.sqlite import files
 
 OLD = files.newest_version("desk")
-COLUMN = "ALTER TABLE account ADD COLUMN nickname text NOT NULL DEFAULT ''"
+# Nodes of the present version may go on serving with it (ADR 0103).
+COMPATIBLE = f"-- oldest compatible schema: {OLD}\n"
+COLUMN = f"{COMPATIBLE}ALTER TABLE account ADD COLUMN nickname text NOT NULL DEFAULT ''"
 
 _IN_OTHERS = """
 import pathlib

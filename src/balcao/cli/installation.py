@@ -16,6 +16,8 @@ from balcao.cli.output import program
 from balcao.service.clock import Clock, system_now_ms
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from balcao.core.access import Account
     from balcao.home import Home
     from balcao.settings import Settings
@@ -110,25 +112,29 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
 
 
 def save_before_migration(settings: "Settings") -> None:
-    """Make a backup if the desk has an older schema: migrations cannot be undone.
+    """Make a backup and migrate if the desk has an older schema: migrations cannot be undone.
 
-    PostgreSQL is migrated right away, so that only one of several starting nodes makes the backup.
-    Raises `CommandFailed` without a backup, `StorageFailed`, `apsw.Error`.
+    Raises `CommandFailed` without a backup, `HomeInUse`, `OlderNodesRunning`, `StorageFailed`,
+    `apsw.Error`.
     """
+    from balcao.examination.wording import decimal
     from balcao.storage.places import place_of
     from balcao.storage.transfer.tables import newest_schema
 
     place_of(settings).migrate_saved(
         lambda has: _save_desk(settings, has, newest_schema()),
         lambda: _print_note("Outro nó está fazendo o backup anterior à migração. Aguardando."),
+        lambda number, seconds: _print_note(
+            f"Migração {number:04} aplicada em {decimal(seconds)} s."
+        ),
     )
 
 
-def _save_desk(settings: "Settings", has: int, newest: int) -> None:
+def _save_desk(settings: "Settings", has: int, newest: int) -> "Path | None":
     step = f"da versão {has} do esquema à {newest}"
     if settings.own_backup_of_schema == has:
         _print_note(f"O banco de dados passa {step}. Backup anterior: o que você informou ter.")
-        return
+        return None
     from balcao.backup.making import make
 
     try:
@@ -143,6 +149,7 @@ def _save_desk(settings: "Settings", has: int, newest: int) -> None:
             f" BALCAO_OWN_BACKUP_OF_SCHEMA={has}."
         ) from error
     _print_note(f"O banco de dados passa {step}. Backup anterior: {made.path}")
+    return made.path
 
 
 def _print_note(text: str) -> None:

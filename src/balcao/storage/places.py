@@ -164,11 +164,17 @@ class DataPlace(Protocol):
         """Replace the desk in a database with that of a backup, all of it or nothing."""
         ...
 
-    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
-        """Call `save` with the schema version of a desk that is about to be migrated.
+    def migrate_saved(
+        self,
+        save: Callable[[int], Path | None],
+        wait: Callable[[], None],
+        on_migrated: Callable[[int, float], None],
+    ) -> None:
+        """Migrate a desk of an older schema, after `save` was called with its version.
 
-        If it raises, nothing is migrated. `wait` is called before waiting for another node that
-        does the same.
+        If it raises, nothing is migrated; it returns the backup, None if the operator has one.
+        `wait` is called before waiting for another node that does the same, `on_migrated` with the
+        number of each migration and the seconds it took. Raises `HomeInUse`, `OlderNodesRunning`.
         """
         ...
 

@@ -5,15 +5,28 @@ SQL that is the same for both engines is in `storage/desk/`. SQL that differs is
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from balcao import __version__
+from balcao.core.errors import StorageNewer
+
 # Raised with every change of `0001_*.sql` before the first release, so that a database made by an
-# earlier version of the file is refused, instead of failing in the middle of a request.
+# earlier version of the file is refused, instead of failing in the middle of a request. Since then
+# released files never change.
 EDITION = 5
 
+# The table in which the runners of both engines record every migration (ADR 0103). They create it,
+# not a migration: it is read before any of these.
+HISTORY = "schema_history"
+LATER_HISTORY = (
+    "SELECT program, saved_in, version, oldest_compatible FROM schema_history"
+    " WHERE folder = ? AND version > ? ORDER BY version"
+)
+
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+_COMPATIBLE = re.compile(r"^-- oldest compatible schema: (\d+)$", re.MULTILINE)
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 
@@ -26,6 +39,31 @@ def migrations(engine: str, folder: str) -> Mapping[int, Traversable]:
         for entry in files.iterdir()
         if (match := _MIGRATION.fullmatch(entry.name))
     }
+
+
+def oldest_compatible(number: int, sql: str) -> int:
+    """Return the oldest schema whose running nodes may serve after a migration.
+
+    A line of the file declares it, as `-- oldest compatible schema: 1`. Without one, nodes of every
+    earlier schema have to be stopped first.
+    """
+    match = _COMPATIBLE.search(sql)
+    return number if match is None else int(match[1])
+
+
+def newer_schema(
+    has: int, newest: int, later: Sequence[tuple[str, str | None, int, int]]
+) -> StorageNewer:
+    """Return the error for a database of schema `has`, with its rows of `LATER_HISTORY`."""
+    if not later:
+        return StorageNewer(f"schema {has} is newer than this program's {newest}")
+    (_, saved_in, _, _), (program, _, _, _) = later[0], later[-1]
+    return StorageNewer(
+        f"schema {has} of version {program} is newer than this program's {newest}",
+        written_by=program,
+        this=__version__,
+        saved_in=saved_in,
+    )
 
 
 def queries(engine: str) -> Mapping[str, str]:

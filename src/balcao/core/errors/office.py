@@ -10,6 +10,52 @@ class StorageNewer(BalcaoError):
         "O banco de dados foi gravado por uma versão mais nova do Balcão."
         " Atualize este programa antes de abri-lo."
     )
+    _WAYS = (
+        "O banco de dados foi atualizado pelo Balcão {written_by}, e este é o {this}. Nada foi"
+        " alterado.\n\nPara continuar, instale o {written_by} e inicie de novo:\n\n"
+        "  pip install --no-deps balcao-{written_by}-py3-none-any.whl\n\n"
+        "Para voltar ao {this}, encerre todos os nós e restaure, com o {written_by} instalado, o"
+        " backup anterior à atualização. O que foi cobrado desde então se perde:\n\n"
+        "  {program} backup restore {saved_in} --replace\n"
+        "  pip install --no-deps balcao-{this}-py3-none-any.whl\n\n"
+    )
+
+    def __init__(
+        self, detail: str = "", *, written_by: str = "", this: str = "", saved_in: str | None = None
+    ) -> None:
+        """`written_by`, `this`: the versions of the programs, if they are known.
+
+        `saved_in`: the backup made before the database was migrated beyond this program's schema.
+        """
+        super().__init__(detail)
+        self.written_by, self.this, self.saved_in = written_by, this, saved_in
+
+    def operator_text(self, program: str) -> str:
+        """Return the text for the operator, with the commands for both ways out."""
+        if not self.written_by:
+            return super().operator_text(program)
+        where = (
+            "O backup está na pasta do nó que fez a atualização."
+            if self.saved_in
+            else "ARQUIVO é o backup que você fez por outros meios antes da atualização."
+        )
+        ways = self._WAYS.format(
+            written_by=self.written_by,
+            this=self.this,
+            program=program,
+            saved_in=self.saved_in or "ARQUIVO",
+        )
+        return ways + where
+
+
+class OlderNodesRunning(BalcaoError):
+    """Nodes of an earlier schema are running that cannot serve after the next migration."""
+
+    operator_hint = (
+        "Esta versão muda o banco de dados de um modo que os nós da versão anterior não entendem,"
+        " e algum deles ainda está em funcionamento. Nada foi alterado. Encerre todos os nós e"
+        " repita."
+    )
 
 
 class StorageUnreleased(BalcaoError):

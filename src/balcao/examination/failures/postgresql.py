@@ -19,6 +19,11 @@ _REASONS = (
         " Repita depois; nunca cancele a transação que espera.",
     ),
     (
+        r"^the schema is not compatible",
+        "Uma versão mais nova do Balcão mudou o banco de dados de um modo que esta não entende."
+        " Instale a versão mais nova neste nó.",
+    ),
+    (
         r"^server too old",
         "Esta versão do PostgreSQL é antiga demais. O Balcão precisa da 14 ou mais nova.",
     ),

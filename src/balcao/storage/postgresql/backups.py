@@ -23,9 +23,18 @@ from balcao.storage.postgresql.connections import (
     is_outdated,
 )
 from balcao.storage.postgresql.node import LOCK_CLASS
-from balcao.storage.postgresql.schema import create, migrate, newest_version, own_names, version
+from balcao.storage.postgresql.schema import (
+    OnMigrated,
+    check_older_stopped,
+    create,
+    migrate,
+    newest_version,
+    own_names,
+    version,
+)
 from balcao.storage.postgresql.tables import PostgresTables
 from balcao.storage.sqlite.backups import opened, save_tables
+from balcao.storage.statements import HISTORY
 from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk, never
 from balcao.storage.transfer.errors import BackupRefused
 from balcao.storage.transfer.sums import DeskSums, sums_of
@@ -165,16 +174,21 @@ def load(address: str, copy: Path) -> None:
 
 
 def _drop(connection: psycopg.Connection[Any]) -> None:
-    tables = ", ".join([*own_names("TABLE"), "schema_version", TABLE])
+    tables = ", ".join([*own_names("TABLE"), "schema_version", HISTORY, TABLE])
     connection.execute(f"DROP TABLE IF EXISTS {tables}".encode())
     connection.execute(f"DROP FUNCTION IF EXISTS {', '.join(own_names('FUNCTION'))}".encode())
 
 
-def migrate_saved(address: str, save_old: Callable[[int], None], wait: Callable[[], None]) -> None:
+def migrate_saved(
+    address: str,
+    save_old: Callable[[int], Path | None],
+    wait: Callable[[], None],
+    on_migrated: OnMigrated = lambda number, seconds: None,
+) -> None:
     """Save a desk of an older schema with `save_old`, and migrate it.
 
     Of nodes that start together the first one does both; the others call `wait` and wait for it.
-    A database that is empty, up to date or newer is left unchanged.
+    A database that is empty, up to date or newer is left unchanged. Raises `OlderNodesRunning`.
     """
     with _connected(address) as connection:
         if not _is_older(connection):
@@ -184,8 +198,14 @@ def migrate_saved(address: str, save_old: Callable[[int], None], wait: Callable[
             wait()
             connection.execute("SELECT pg_advisory_lock(%s)", (_SAVER_LOCK,))
         if _is_older(connection):
-            save_old(version(connection, "desk"))
-            migrate(connection, "desk")
+            check_older_stopped(connection, "desk")  # before a backup for nothing
+            saved = save_old(version(connection, "desk"))
+            migrate(
+                connection,
+                "desk",
+                saved_in=None if saved is None else str(saved),
+                on_migrated=on_migrated,
+            )
 
 
 def nodes_here(address: str) -> int:

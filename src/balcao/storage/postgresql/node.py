@@ -16,6 +16,7 @@ from balcao.core.freshness import DAY_MS
 from balcao.core.tariff import INTERRUPTED
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.rows import integers
+from balcao.storage.postgresql.schema import join_programs
 from balcao.storage.postgresql.standby import WaitsForStandby
 
 LOCK_CLASS = 0x62616C6E  # of our advisory locks, "baln"
@@ -128,6 +129,7 @@ class Node:
         # one has to end it.
         self._backend = connection.execute(_WHO).fetchone()
         connection.execute(_BE_HERE, (self.node_id,))
+        join_programs(connection)
         connection.execute(_ALIVE, (self.node_id,))
         self._gone.clear()  # we could not watch others while disconnected
 

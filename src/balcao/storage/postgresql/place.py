@@ -86,9 +86,14 @@ class PostgresPlace:
     def load_desk(self, copy: Path) -> None:
         backups.load(self.address, copy)
 
-    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
+    def migrate_saved(
+        self,
+        save: Callable[[int], Path | None],
+        wait: Callable[[], None],
+        on_migrated: Callable[[int, float], None],
+    ) -> None:
         """See `DataPlace`. The first node to start saves and migrates the desk."""
-        backups.migrate_saved(self.address, save, wait)
+        backups.migrate_saved(self.address, save, wait, on_migrated)
 
     def endpoint(self, *, target: bool) -> MoveEndpoint:
         return PostgresEndpoint(self.address, self.home.pepper(), target=target)

@@ -143,10 +143,33 @@ def opened(copy: Path) -> Iterator[tuple[SqliteTables, int]]:
         yield SqliteTables(connection), version(connection)
 
 
-def migrate_saved(desk: Path, save_old: Callable[[int], None]) -> None:
-    """Call `save_old` with the schema version of a desk that the next opening would migrate."""
-    if desk.is_file() and 0 < (has := schema_of(desk)) < newest_version("desk"):
-        save_old(has)
+def migrate_saved(
+    home: Home,
+    save_old: Callable[[int], Path | None],
+    on_migrated: Callable[[int, float], None],
+) -> None:
+    """Save a desk of an older schema with `save_old`, and migrate it.
+
+    An absent desk, or one that is up to date or newer, is left unchanged. Raises `HomeInUse` if a
+    server of the older version is running.
+    """
+    if not _is_older(home.desk):
+        return
+    with home.lock():
+        if not _is_older(home.desk):  # another command was first
+            return
+        saved = save_old(schema_of(home.desk))
+        with closing(connect(home.desk, synchronous="FULL")) as connection:
+            migrate(
+                connection,
+                "desk",
+                saved_in=None if saved is None else str(saved),
+                on_migrated=on_migrated,
+            )
+
+
+def _is_older(desk: Path) -> bool:
+    return desk.is_file() and 0 < schema_of(desk) < newest_version("desk")
 
 
 def schema_of(path: Path) -> int:

@@ -4,15 +4,24 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 
-from balcao.core.errors import StorageFailed, StorageNewer, StorageUnreleased
+from balcao import __version__
+from balcao.core.errors import StorageFailed, StorageUnreleased
 from balcao.storage.disk_reserve import DiskReserve
-from balcao.storage.statements import EDITION, migrations
+from balcao.storage.statements import (
+    EDITION,
+    HISTORY,
+    LATER_HISTORY,
+    migrations,
+    newer_schema,
+    oldest_compatible,
+)
 
 log = logging.getLogger(__name__)
 
@@ -161,8 +170,36 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def migrate(connection: apsw.Connection, folder: str, up_to: int | None = None) -> None:
+_HAS_HISTORY = f"SELECT 1 FROM sqlite_schema WHERE name = '{HISTORY}'"  # noqa: S608 - ours
+_MAKE_HISTORY = f"""
+CREATE TABLE IF NOT EXISTS {HISTORY} (
+    folder            TEXT    NOT NULL,
+    version           INTEGER NOT NULL,
+    oldest_compatible INTEGER NOT NULL,
+    program           TEXT    NOT NULL,
+    saved_in          TEXT    NULL,
+    at_ms             INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+    PRIMARY KEY (folder, version)
+) STRICT
+"""
+_RECORD = (
+    f"INSERT INTO {HISTORY} (folder, version, oldest_compatible, program, saved_in)"  # noqa: S608
+    " VALUES (?, ?, ?, ?, ?)"
+)
+
+
+def migrate(
+    connection: apsw.Connection,
+    folder: str,
+    up_to: int | None = None,
+    *,
+    saved_in: str | None = None,
+    on_migrated: Callable[[int, float], None] = lambda number, seconds: None,
+) -> None:
     """Bring the schema up to the newest numbered file of `migrations/{folder}`, or to `up_to`.
+
+    All files or none. `saved_in`: the backup that was made before. `on_migrated` is called with the
+    number of each file and the seconds it took.
 
     Triggers are disabled meanwhile, on this connection only: a migration may change append-only
     rows. Raises `StorageNewer` when the file was written by a newer version of this program, and
@@ -175,11 +212,18 @@ def migrate(connection: apsw.Connection, folder: str, up_to: int | None = None) 
     try:
         has = version(connection)
         if has > newest:
-            raise StorageNewer(f"schema {has} is newer than this program's {newest}")
+            raise newer_schema(has, newest, _later(connection, folder, newest))
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        if has < newest:
+            connection.execute(_MAKE_HISTORY)
         for number in sorted(number for number in files if has < number <= newest):
-            connection.execute(files[number].read_text("utf-8"))
+            began = time.monotonic()
+            sql = files[number].read_text("utf-8")
+            connection.execute(sql)
+            row = (folder, number, oldest_compatible(number, sql), __version__, saved_in)
+            connection.execute(_RECORD, row)
             connection.execute(f"PRAGMA user_version = {number}")
+            on_migrated(number, time.monotonic() - began)
         if has == 0:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     except BaseException:
@@ -188,6 +232,16 @@ def migrate(connection: apsw.Connection, folder: str, up_to: int | None = None) 
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, triggers)
     connection.execute("COMMIT")
+
+
+def _later(
+    connection: apsw.Connection, folder: str, number: int
+) -> Sequence[tuple[str, str | None, int, int]]:
+    """Return the history of a file beyond a schema, oldest first."""
+    if connection.execute(_HAS_HISTORY).fetchone() is None:
+        return ()
+    found: Any = connection.execute(LATER_HISTORY, (folder, number)).fetchall()
+    return list(found)
 
 
 def version(connection: apsw.Connection) -> int:

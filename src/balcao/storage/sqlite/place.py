@@ -82,9 +82,14 @@ class SqlitePlace:
     def load_desk(self, copy: Path) -> None:
         raise AssertionError("a file is put in place")
 
-    def migrate_saved(self, save: Callable[[int], None], wait: Callable[[], None]) -> None:
-        """See `DataPlace`. The next opening of the desk migrates it."""
-        backups.migrate_saved(self.home.desk, save)
+    def migrate_saved(
+        self,
+        save: Callable[[int], Path | None],
+        wait: Callable[[], None],
+        on_migrated: Callable[[int, float], None],
+    ) -> None:
+        """See `DataPlace`. A server that runs in the folder has to end first."""
+        backups.migrate_saved(self.home, save, on_migrated)
 
     def endpoint(self, *, target: bool) -> MoveEndpoint:
         return SqliteEndpoint(self.home, target=target)

@@ -106,7 +106,11 @@ def all_tables() -> Sequence[MovedTable]:
 
 def _tables(folder: str, schema: int, mode: Mode | None) -> dict[str, MovedTable]:
     query = partial(_query, folder, schema)
-    listed = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    listed = (
+        "SELECT name, sql FROM sqlite_master"  # noqa: S608 - ours
+        " WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        f" AND name <> '{statements.HISTORY}'"  # each database has its own
+    )
     return {name: _table(query, name, mode) for name, _ in query(f"{listed} ORDER BY rowid")}
 
 
