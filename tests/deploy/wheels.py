@@ -48,7 +48,7 @@ def install(wheel: Path, venv: Path) -> Path:
     uv = [sys.executable, "-m", "uv"]
     subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, venv], check=True)
     python = venv / "bin" / "python"
-    arguments = ["--quiet", "--python", python, "--no-deps", "--offline", wheel]
+    arguments: list[str | Path] = ["--quiet", "--python", python, "--no-deps", "--offline", wheel]
     subprocess.run([*uv, "pip", "install", *arguments], check=True)
     # The libraries of this environment, but not its own installation of the project.
     site = next((venv / "lib").iterdir()) / "site-packages"
