@@ -4,16 +4,21 @@ import csv
 import io
 import uuid
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from balcao.accounts.statement import month_of
 from balcao.core.calendar import civil_day
+from balcao.core.certificates import CertificateSummary, Verdict
+from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.data_subject import document_hash
 from balcao.core.result_summary import ResultSummary
+from balcao.core.writing import MONTHS
 from balcao.service.clock import system_now_ms
-from balcao.web.pages.history import files
+from balcao.web.pages.history import files, pages
 from balcao.web.pages.history.requests import Names
 from tests.lookups import ANY_AGE
 from tests.records import company, federal_of, producer, sintegra
@@ -349,6 +354,75 @@ def test_the_origin_filter(house: Service) -> None:
     answer = signed_in(house, who).get("/app/historico")
     origins = answer.tree.xpath("//td[@class='number']/small/text()")
     assert origins == ["nossa cópia do mês", "da fonte", "guardado", "—"]
+
+
+def test_certificates_by_their_last_day(house: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    who, now = house.account("vencimentos"), system_now_ms()
+    today = civil_day(now)
+    month = month_of(today)
+    last_days = [
+        (today + timedelta(7), "SP"),
+        (today + timedelta(8), "SP"),
+        (today + timedelta(30), "RJ"),
+        (today + timedelta(31), "SP"),
+        (today - timedelta(1), "SP"),
+        (today - timedelta(200), "SP"),
+        (month.last, "SP"),
+    ]
+
+    def add(at_ms: int, document: str, until: date, uf: str, verdict: Verdict = "CND") -> str:
+        return note(
+            house, who, at_ms, operation="certidao-negativa-de-debitos-estadual", uf=uf,
+            document=document,
+            certificate=CertificateSummary(verdict, until.isoformat(), "EMPRESA", None, None),
+        )  # fmt: skip
+
+    stems = [f"{90010000 + n}0001" for n in range(1, 8)]
+    documents = [stem + cnpj_check_digits(stem) for stem in stems]
+    numbers = [
+        add(now - 100 * DAY_MS + n, document, *last_days[n]) for n, document in enumerate(documents)
+    ]
+    # A renewed one expires by its newest certificate alone, also with a filter that omits this one.
+    add(now - 90 * DAY_MS, documents[3], today, "SP", verdict="CPEND")
+    add(now, documents[3], today + timedelta(180), "SP")
+    colleague = signed_in(house, who, "consultant")
+    browser = signed_in(house, who)
+
+    def found(query: str) -> list[int]:
+        return [numbers.index(each) + 1 for each in listed(browser.get(f"/app/historico?{query}"))]
+
+    in_month = [n for n in (5, 1, 7, 2, 3) if month.first <= last_days[n - 1][0] <= month.last]
+    assert [n for n in found("vencimento=7") if n != 7] == [1]
+    assert [n for n in found("vencimento=15") if n != 7] == [1, 2]
+    assert [n for n in found("vencimento=30") if n != 7] == [1, 2, 3]
+    assert set(found("vencimento=mes")) == set(in_month)
+    assert found("vencimento=vencidas") == [5, 6]
+    assert found("vencimento=30&uf=RJ") == [3]
+    assert found("vencimento=30&resultado=cpend") == []
+    assert "vencimento" in browser.get("/app/historico?vencimento=amanha").words
+    assert listed(colleague.get("/app/historico?vencimento=30")) == []  # another person's
+    rows = lines_of(browser.get("/app/historico.csv?vencimento=vencidas"))
+    assert [row["request_id"] for row in rows] == [numbers[4], numbers[5]]
+    monkeypatch.setattr(pages, "SHOWN", 1)
+    first = browser.get("/app/historico?vencimento=vencidas")
+    (older,) = first.tree.xpath("//a[@rel='next']/@href")
+    assert (listed(first), listed(browser.get(older))) == ([numbers[4]], [numbers[5]])
+
+
+def test_a_month_is_one_link_away(house: Service, many: Any) -> None:
+    who, found, _ = many
+    browser = signed_in(house, who)
+    page = browser.get("/app/historico?uf=SP")
+    assert page.tree.xpath("//nav[@aria-label='Consultas de']")
+    day = civil_day(system_now_ms() - 40 * DAY_MS)
+    (href,) = page.tree.xpath(
+        "//nav[@aria-label='Consultas de']/a[contains(., $month)]/@href",
+        month=MONTHS[day.month - 1],
+    )
+    month = browser.get(href)
+    assert found["old"] in listed(month)
+    assert month.tree.xpath("//nav/a[@aria-current]/text()")[0].startswith(MONTHS[day.month - 1])
+    assert "uf=SP" in href
 
 
 def test_unknown_filters_are_reported(house: Service, many: Any) -> None:

@@ -70,6 +70,7 @@ async def show(context: PageContext) -> Response:
             *_ending_keys(context),
         ],
         within_days=WITHIN_DAYS,
+        validities=history.VALIDITIES,
         plan=PLAN_WORDS[account.plan],
         ceiling=ceiling,
         ceiling_meter=drawing.meter(spent / ceiling, "Do limite do mês") if ceiling else None,

@@ -16,14 +16,18 @@ from balcao.web.pages.history.requests import (
     rows_of,
     with_company_names,
 )
+from balcao.web.pages.history.validity import VALIDITIES, DatedCertificate, certificates_until
 
 __all__ = [
     "CHARGED",
     "OPERATORS",
     "PATH",
     "RESULTS",
+    "VALIDITIES",
+    "DatedCertificate",
     "Names",
     "RequestRow",
+    "certificates_until",
     "company_page",
     "name_of",
     "names_of",

@@ -19,6 +19,7 @@ from balcao.storage.people import TraceFilter
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words import vocabulary
+from balcao.web.pages.history.validity import VALIDITIES
 
 _NO_CNPJ = "CNPJ inválido. Para buscar por CPF, use o campo de CPF."
 _NO_NAME = "Informe um nome. Para buscar por CPF ou CNPJ, use o campo correspondente."
@@ -34,6 +35,7 @@ RESULT_OPTIONS: filters.Options = [
     ("", "todos"),
     *((value, text) for value, (text, _) in vocabulary.RESULTS.items()),
 ]
+VALIDITY_OPTIONS: filters.Options = [("", "qualquer"), *VALIDITIES.items()]
 # Origins of answers: three, the last two of which are one to the ledger.
 _LEDGER_ONLINE = "online"
 _ORIGINS: filters.Options = [
@@ -58,6 +60,7 @@ class HistoryFilter:
     charged: bool  # charged in the period: the target of the statement's links
     reference: str | None
     cnpj: Cnpj | None
+    validity: str  # a value of `VALIDITIES`; empty: any. The period does not apply to it
     before: str | None
     complaint: str | None
     notes: Sequence[str]
@@ -72,6 +75,7 @@ class HistoryFilter:
             CHARGED: "1" if self.charged else "",
             "referencia": self.reference or "",
             "documento": self.cnpj.text if self.cnpj else "",
+            "vencimento": self.validity,
         }
 
     def in_words(self, keys: Mapping[int | None, str], users: Mapping[int, str]) -> Sequence[str]:
@@ -83,18 +87,21 @@ class HistoryFilter:
             self.result and f"resultado “{vocabulary.RESULTS[self.result][0]}”",
             self.origin and dict(origin_options(self.origin))[self.origin],
             self.reference and f"referência {self.reference}",
+            self.validity and f"vencimento {VALIDITIES[self.validity]}",
             self.charged and "só as cobradas",
             self.errors_only and "só recusas e falhas",
         )
         return [each for each in active if each]
 
     def of_the_period(self) -> str:
+        if self.validity:
+            return "de qualquer data"
         return f"de {day(self.period.first)} a {day(self.period.last)}"
 
     @property
     def is_of_totals(self) -> bool:
         """Whether the daily totals have the count and cost of these requests (contract 15)."""
-        others = self.errors_only, self.reference, self.cnpj, self.name, self.result
+        others = self.errors_only, self.reference, self.cnpj, self.name, self.result, self.validity
         return self.charged and not any(others) and self.origin not in _OWN_COPY
 
     def wanted(self, own_only: int | None) -> TraceFilter:
@@ -156,6 +163,10 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
     if result and result not in vocabulary.RESULTS:
         result = ""
         ignored.append("Filtro desconhecido, ignorado: resultado.")
+    validity = fields.get("vencimento", "")
+    if validity and validity not in VALIDITIES:
+        validity = ""
+        ignored.append("Filtro desconhecido, ignorado: vencimento.")
     return HistoryFilter(
         asked.period,
         chosen,
@@ -166,6 +177,7 @@ def read(context: PageContext, fields: Mapping[str, str], names: KnownNames) -> 
         fields.get(CHARGED) == "1",
         filters.tag(fields, "referencia"),
         cnpj,
+        validity,
         fields.get("antes") or None,
         complaint,
         [note for note in (asked.note, *ignored) if note],

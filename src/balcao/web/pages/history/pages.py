@@ -5,18 +5,23 @@ found by its keyed hash.
 """
 
 import asyncio
+import datetime
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from typing import TypeAlias
 
 import msgspec
 from starlette.responses import Response
 
+from balcao.accounts.statement import Period
 from balcao.core.access import Account
 from balcao.core.data_subject import document_hash
 from balcao.core.document_reader import read as read_document
 from balcao.core.documents import CNPJ_CHARACTERS, Cpf
-from balcao.core.writing import length
+from balcao.core.ledger import Trace
+from balcao.core.writing import MONTHS, length
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import ExportForm, StoredExport
 from balcao.storage.people import TraceFilter
@@ -27,6 +32,14 @@ from balcao.web.pages.history import filters as history_filters
 from balcao.web.pages.history.files import WRITERS, all_of
 from balcao.web.pages.history.filters import HistoryFilter
 from balcao.web.pages.history.requests import PATH, Names, names_of, read, rows_of
+from balcao.web.pages.history.validity import (
+    CERTIFICATES_READ_MAX,
+    EXPIRED,
+    VALIDITIES,
+    DatedCertificates,
+    certificates_until,
+    days_of,
+)
 
 OF_A_PERSON = f"{PATH}/pessoa"
 
@@ -34,6 +47,10 @@ OF_A_PERSON = f"{PATH}/pessoa"
 LARGE = "arquivo"
 
 SHOWN, SHOWN_TO_OPERATORS = 50, 100
+MONTHS_SHOWN = 6
+
+# A text, its address, and whether it is the present one.
+Link: TypeAlias = tuple[str, str, bool]
 
 # Longer files are written by a job (contract 15.6).
 AT_ONCE_MAX = 20_000
@@ -129,7 +146,11 @@ async def _listed(
     if cpf is not None:
         pepper = context.tools.parts.receipt_numbers.pepper
         wanted = replace(wanted, document_hash=document_hash(pepper, cpf.text))
-    found = await read(context, wanted, SHOWN + 1, asked.before)
+    if asked.validity:
+        dated = await _dated(context, asked)
+        found, only_newest = _after(dated, asked.before), dated.only_newest
+    else:
+        found, only_newest = await read(context, wanted, SHOWN + 1, asked.before), False
     fields = asked.fields()
     more = found[SHOWN - 1].request_id if len(found) > SHOWN else ""
     return context.page(
@@ -138,6 +159,11 @@ async def _listed(
         alert=asked.complaint,
         notes=asked.notes,
         rows=await rows_of(context, found[:SHOWN]),
+        validity=asked.validity,
+        validities=_links(fields, "vencimento", VALIDITIES),
+        validity_options=history_filters.VALIDITY_OPTIONS,
+        looked_at=CERTIFICATES_READ_MAX if only_newest else None,
+        months=_months(context, asked),
         fields=fields,
         more=more,
         person=cpf.masked if cpf else None,
@@ -167,6 +193,44 @@ async def _listed(
     )
 
 
+async def _dated(context: PageContext, asked: HistoryFilter) -> DatedCertificates:
+    """Return the certificates selected by validity and the other filters."""
+    first, last = days_of(asked.validity, filters.today_of(context))
+    wanted = asked.wanted(context.person.own_only)
+    dated = await certificates_until(context, first, last, wanted)
+    return replace(dated, found=dated.found[::-1]) if asked.validity == EXPIRED else dated
+
+
+def _after(dated: DatedCertificates, before: str | None) -> Sequence[Trace]:
+    """Return a page of them, and one more: those that follow the last one of the page before."""
+    traces = [each.trace for each in dated.found]
+    numbers = [trace.request_id for trace in traces]
+    start = numbers.index(before) + 1 if before in numbers else 0
+    return traces[start : start + SHOWN + 1]
+
+
+def _links(fields: dict[str, str], name: str, options: Mapping[str, str]) -> Sequence[Link]:
+    """Return a link for each option of a filter: text, address, whether it is chosen."""
+    return [
+        (text, filters.address(PATH, fields | {name: value}), fields[name] == value)
+        for value, text in options.items()
+    ]
+
+
+def _months(context: PageContext, asked: HistoryFilter) -> Sequence[Link]:
+    """Return links to the latest months, with the other filters."""
+    last = today = filters.today_of(context)
+    found: list[Link] = []
+    for _ in range(MONTHS_SHOWN):
+        month = Period(last.replace(day=1), last)
+        text = MONTHS[last.month - 1] + (f" de {last.year}" if last.year != today.year else "")
+        own = {"de": month.first.isoformat(), "ate": last.isoformat(), "vencimento": ""}
+        href = filters.address(PATH, asked.fields() | own)
+        found.append((text, href, asked.period == month and not asked.validity))
+        last = month.first - datetime.timedelta(days=1)
+    return found
+
+
 async def as_table(context: PageContext) -> Response:
     """Download the list as CSV; a very long one is offered as a file written by a job."""
     return await _exported(context, "csv", CSV)
@@ -183,6 +247,9 @@ async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> R
     asked = history_filters.read(context, context.request.query_params, names)
     if asked.complaint:
         return context.redirect(filters.address(PATH, asked.fields()))
+    if asked.validity:
+        dated = [names.row(each.trace) for each in (await _dated(context, asked)).found]
+        return await context.export(partial(WRITERS[form], iter(dated)), kind, _file_name(asked))
     wanted = asked.wanted(context.person.own_only)
     if await asyncio.to_thread(_is_large, desk, number, wanted):
         return context.redirect(filters.address(PATH, asked.fields() | {LARGE: form}))
@@ -191,6 +258,8 @@ async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> R
 
 
 def _file_name(asked: HistoryFilter) -> str:
+    if asked.validity:
+        return f"vencimento-{asked.validity}"
     return f"historico-{asked.period.first}-{asked.period.last}"
 
 
@@ -211,7 +280,7 @@ async def ask_for_file(context: PageContext) -> Response:
         context, context.form, names_of(context, context.account.account_id)
     )
     form = context.typed(LARGE)
-    if asked.complaint or form not in WRITERS:
+    if asked.complaint or asked.validity or form not in WRITERS:
         return context.redirect(filters.address(PATH, asked.fields()))
     tools = context.tools
     await tools.desk.exports.begin(
