@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from balcao.batches.tables.opening import open_table
 from balcao.core.calendar import HOUR_MS, civil_day_text, day_starts_ms
 from balcao.core.ledger import Trace
 from balcao.core.people import AT_THE_TERMINAL
@@ -19,6 +20,7 @@ from balcao.storage.people import TraceFilter
 from balcao.web.pages.history import files
 from balcao.web.pages.history import pages as history
 from balcao.web.pages.history.exporting import FileWriting
+from balcao.web.pages.history.files import FileContext
 from balcao.web.pages.history.requests import Names
 from tests.records import company
 from tests.service import Client, Service
@@ -82,7 +84,7 @@ def test_a_long_list_is_a_file_that_is_ready_later(
         assert len(rows) == 4
         assert set(rows[0]) == {column.name for column in files.COLUMNS}
     else:
-        head, *lines, total = cells(file.content, 1)
+        head, *lines, total = cells(file.content, 2)
         assert head[:4] == ["Quando", "Número da consulta", "O que", "Documento"]
         assert len(lines) == 4
         assert total[0] == "Total"
@@ -156,7 +158,9 @@ def test_charged_requests_are_read_day_by_day(
     assert days[-1][0] == from_ms
 
 
-def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sheets_have_as_many_rows_as_sheets_may(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from tests.storage.people import a_trace
 
     monkeypatch.setattr(files, "SHEET_ROWS_MAX", 3)
@@ -167,10 +171,15 @@ def test_sheets_have_as_many_rows_as_sheets_may(monkeypatch: pytest.MonkeyPatch)
 
     traces = [a_trace(Owner(), f"r{n}", credits=2) for n in range(7)]  # type: ignore[arg-type]
     file = io.BytesIO()
-    files.write_workbook(map(names.row, traces), file)
-    counts = [len(cells(file.getvalue(), sheet)) - 2 for sheet in (1, 2, 3)]
+    about = FileContext(datetime.date(2026, 11, 28), None)
+    files.write_workbook(map(names.row, traces), about, file)
+    counts = [len(cells(file.getvalue(), sheet)) - 2 for sheet in (2, 3, 4)]
     assert counts == [3, 3, 1]
-    assert cells(file.getvalue(), 3)[-1][11] == 14
+    assert cells(file.getvalue(), 4)[-1][11] == 14
+    (tmp_path / "historico.xlsx").write_bytes(file.getvalue())
+    with open_table(tmp_path / "historico.xlsx") as table:  # as the list of a batch
+        assert table.header[3] == "Documento"
     empty = io.BytesIO()
-    files.write_workbook(iter(()), empty)
-    assert len(cells(empty.getvalue(), 1)) == 2
+    files.write_workbook(iter(()), about, empty)
+    assert len(cells(empty.getvalue(), 2)) == 2
+    assert ["Consultas", 0] in cells(empty.getvalue(), 1)

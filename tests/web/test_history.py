@@ -16,7 +16,7 @@ from balcao.core.certificates import CertificateSummary, Verdict
 from balcao.core.check_digits import cnpj_check_digits
 from balcao.core.data_subject import document_hash
 from balcao.core.result_summary import ResultSummary
-from balcao.core.writing import MONTHS
+from balcao.core.writing import MONTHS, cnpj
 from balcao.service.clock import system_now_ms
 from balcao.web.pages.history import files, pages
 from balcao.web.pages.history.requests import Names
@@ -25,7 +25,7 @@ from tests.records import company, federal_of, producer, sintegra
 from tests.service import Client, Service
 from tests.web.browser import Browser, PageResponse, signed_in
 from tests.web.lookups import CLOSED, a_trace
-from tests.web.test_statement import cells
+from tests.web.test_statement import cells, serial
 
 CNPJ, OTHER, SHOP = "90010001000100", "90010002000154", "90010003000107"
 CPF = "90010000100"
@@ -164,7 +164,7 @@ def test_consultants_see_their_own(house: Service, many: Any) -> None:
     browser = signed_in(house, who, "consultant")
     assert listed(browser.get("/app/historico")) == []  # another person's
     assert len(browser.get("/app/historico.csv").text.splitlines()) == 1
-    assert len(cells(browser.get("/app/historico.xlsx").content, 1)) == 2  # heading and total
+    assert len(cells(browser.get("/app/historico.xlsx").content, 2)) == 2  # heading and total
     user = house.desk.people.user(user_id)
     assert user is not None
     browser.sign_in(user)
@@ -320,7 +320,7 @@ def test_files_go_beyond_a_page(house: Service, monkeypatch: pytest.MonkeyPatch)
     assert {(row["regra"], row["regra_codigo"]) for row in rows} == {
         ("sintegra: 1 por UF respondida", "state_registration/uf")
     }
-    head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 1)
+    head, *lines, total = cells(browser.get("/app/historico.xlsx").content, 2)
     assert head == [column.title for column in files.COLUMNS]
     assert [line[1] for line in lines] == numbers
     rule = head.index("Regra")
@@ -403,6 +403,13 @@ def test_certificates_by_their_last_day(house: Service, monkeypatch: pytest.Monk
     assert listed(colleague.get("/app/historico?vencimento=30")) == []  # another person's
     rows = lines_of(browser.get("/app/historico.csv?vencimento=vencidas"))
     assert [row["request_id"] for row in rows] == [numbers[4], numbers[5]]
+    summary = cells(browser.get(f"/app/historico.xlsx?de={today - timedelta(120)}").content, 1)
+    assert ["Consultas", 9] in summary
+    assert ["  Certidão estadual", 9] in summary
+    expiries = summary[summary.index(["Próximos vencimentos"]) + 1 :]
+    due = sorted(n for n in range(7) if last_days[n][0] >= today and n != 3)
+    assert {row[2] for row in expiries} == {cnpj(documents[n]) for n in (*due, 3)}
+    assert expiries[-1][1] == serial((today + timedelta(180)).isoformat())  # as renewed
     monkeypatch.setattr(pages, "SHOWN", 1)
     first = browser.get("/app/historico?vencimento=vencidas")
     (older,) = first.tree.xpath("//a[@rel='next']/@href")

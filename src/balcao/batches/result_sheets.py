@@ -1,7 +1,6 @@
 """Spreadsheets of results, for people: words, days and numbers, and a summary first."""
 
 import datetime
-import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +10,14 @@ from typing import IO
 from balcao.batches.comparing import CheckResult
 from balcao.batches.names import FACT_LABELS
 from balcao.batches.result_columns import PREFIX, ResultColumns, ResultRow, RowValues
-from balcao.batches.tables.contract import RESULT_SHEETS
+from balcao.batches.tables.contract import RESULT_SHEET, SUMMARY_SHEET
 from balcao.batches.words import COMPARISONS, STATES
-from balcao.core import writing
 from balcao.core.calendar import civil_day
+from balcao.core.next_expiries import NextExpiries
 from balcao.operations.sheets import CellValue
 from balcao.storage.spreadsheet import Sheet, Value, write_xlsx
 
 _OWN_WIDTH = 24
-_EXPIRIES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +62,14 @@ def write_workbook(
                 *(in_words[at](values[at]) if at in in_words else values[at] for at in shown),
             ]
 
-    first, second = RESULT_SHEETS
     sheet = Sheet(
-        second,
+        RESULT_SHEET,
         [*[_OWN_WIDTH] * own, *(each.width for each in ours)],
         cells(),
         [*columns.own_header, *(each.title for each in ours)],
         text_columns=own,
     )
-    summary = Sheet(first, (44, 40, 20), tally.rows())
+    summary = Sheet(SUMMARY_SHEET, (44, 40, 20), tally.rows())
     write_xlsx(file, [sheet], summary=summary, folder=folder, check_room=check_room)
 
 
@@ -102,11 +99,10 @@ class _Tally:
     outcomes: Counter[str] = field(default_factory=Counter)
     credits: int = 0
     comparisons: Counter[tuple[str, CheckResult]] = field(default_factory=Counter)
-    _soonest: list[tuple[int, int, str, str]] = field(default_factory=list)
     _validity: int | None = None
 
     def __post_init__(self) -> None:
-        self.today = civil_day(self.about.now_ms)
+        self.expiries = NextExpiries(civil_day(self.about.now_ms))
         names = [each.name for each in self.columns.ours]
         if f"{PREFIX}valida_ate" in names:
             self._validity = len(self.columns.own_header) + names.index(f"{PREFIX}valida_ate")
@@ -120,28 +116,23 @@ class _Tally:
         for each in row.compared if stored.state == "concluida" else ():
             self.comparisons[each.fact, each.result] += 1
         until = None if self._validity is None else row.cells[self._validity]
-        if answered and isinstance(until, datetime.date) and until >= self.today:
-            named = (stored.document or "", row.of.name or "")
-            heapq.heappush(self._soonest, (-until.toordinal(), -stored.line, *named))
-            if len(self._soonest) > _EXPIRIES_SHOWN:
-                heapq.heappop(self._soonest)
+        if answered and isinstance(until, datetime.date):
+            self.expiries.add(until, stored.line, stored.document or "", row.of.name)
 
     def rows(self) -> Iterator[Sequence[Value]]:
         """Yield the rows of the summary, once all rows were counted."""
         yield ("Lote", self.about.title)
         yield ("Consulta", self.about.operation)
-        yield ("Gerado em", self.today)
+        yield ("Gerado em", self.expiries.today)
         yield ("Linhas", self.outcomes.total())
         yield ("Créditos", self.credits)
         yield ()
         yield ("Resultados",)
         yield from ((f"  {text}", count) for text, count in self.outcomes.most_common())
-        if self._soonest:
+        if expiries := list(self.expiries.rows()):
             yield ()
             yield ("Próximos vencimentos",)
-            for day, _, document, name in sorted(self._soonest, reverse=True):
-                until = datetime.date.fromordinal(-day)
-                yield (f"  {name or writing.document(document)}", until, writing.document(document))
+            yield from expiries
         if self.comparisons:
             yield ()
             yield ("Diferenças em relação à sua lista",)

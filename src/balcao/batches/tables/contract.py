@@ -20,8 +20,8 @@ MEDIA_TYPES: Mapping[str, TableFormat] = {
     "application/json": "json",
 }
 
-# The sheets of our spreadsheets of results; the second has the rows.
-RESULT_SHEETS = ("Resumo", "Resultado")
+# The sheets of our spreadsheets: a summary, then the rows of a batch or of the history.
+SUMMARY_SHEET, RESULT_SHEET, HISTORY_SHEET = "Resumo", "Resultado", "Consultas"
 
 
 class TableBounds(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ from typing import BinaryIO, TypeAlias
 import msgspec
 from python_calamine import CalamineWorkbook, PasswordError
 
-from balcao.batches.tables.contract import RESULT_SHEETS, TableBounds
+from balcao.batches.tables.contract import HISTORY_SHEET, RESULT_SHEET, SUMMARY_SHEET, TableBounds
 from balcao.batches.tables.heading import ROWS_LOOKED_AT
 from balcao.lifeline import end_with
 
@@ -78,8 +78,9 @@ def _limit(size_bytes: int, bounds: TableBounds) -> None:
 def _read(path: Path, bounds: TableBounds, send: Callable[[object], None]) -> str:
     # Opened as a file object, so that the library ignores the name's suffix.
     book = CalamineWorkbook.from_filelike(path.open("rb"))
-    # A result of ours, sent in again, has a summary before its rows.
-    sheet = book.get_sheet_by_index(1 if book.sheet_names[:2] == list(RESULT_SHEETS) else 0)
+    # A spreadsheet of ours, sent in again, has a summary before its rows.
+    ours = ([SUMMARY_SHEET, RESULT_SHEET], [SUMMARY_SHEET, HISTORY_SHEET])
+    sheet = book.get_sheet_by_index(1 if book.sheet_names[:2] in ours else 0)
     before = [""] * (sheet.start[1] if sheet.start else 0)
     if len(before) > bounds.columns:
         return COLUMNS

@@ -11,11 +11,13 @@ from typing import IO, TypeVar
 
 import msgspec
 
+from balcao.accounts.statement import Period
+from balcao.core.calendar import civil_day
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport, packed
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.exports import paced
-from balcao.web.pages.history.files import WRITERS, all_of
+from balcao.web.pages.history.files import WRITERS, FileContext, all_of
 from balcao.web.pages.history.requests import Names, names_in
 
 T = TypeVar("T")
@@ -87,7 +89,9 @@ class FileWriting:
     ) -> None:
         wanted = msgspec.json.decode(asked.wanted, type=TraceFilter)
         traces = paced(all_of(self.desk, asked.account_id, wanted))
-        WRITERS[asked.form](map(names.row, counted.of(traces)), file)
+        period = Period(civil_day(wanted.from_ms), civil_day(wanted.to_ms - 1))
+        about = FileContext(civil_day(asked.created_ms), period)
+        WRITERS[asked.form](map(names.row, counted.of(traces)), about, file)
 
     async def _keep(self, asked: StoredExport, attempt: str, rows: int, file: IO[bytes]) -> None:
         size = file.seek(0, 2)

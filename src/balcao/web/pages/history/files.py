@@ -1,14 +1,18 @@
 """The history as CSV and as a spreadsheet, of any length."""
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import IO
 
+from balcao.accounts.statement import Period
+from balcao.batches.tables.contract import HISTORY_SHEET, SUMMARY_SHEET
 from balcao.core.calendar import civil_day, day_starts_ms, from_ms
 from balcao.core.csv_table import Cell, write_csv
 from balcao.core.ledger import Trace
+from balcao.core.next_expiries import NextExpiries
 from balcao.core.writing import day, document
 from balcao.operations import tariff
 from balcao.storage import spreadsheet
@@ -17,6 +21,7 @@ from balcao.storage.people import TraceFilter
 from balcao.storage.spreadsheet import Sheet, Value
 from balcao.web.kit.words import vocabulary
 from balcao.web.pages.history.requests import RequestRow
+from balcao.web.pages.history.validity import holder_of
 
 _READ_AT_ONCE = 200
 
@@ -77,21 +82,30 @@ _CREDITS = [column.name for column in COLUMNS].index("creditos")
 SHEET_ROWS_MAX = 1_000_000
 
 
-def write_table(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
+@dataclass(frozen=True, slots=True)
+class FileContext:
+    """The contents of a file, for its summary. `period`: None for certificates by validity."""
+
+    today: datetime.date
+    period: Period | None
+
+
+def write_table(rows: Iterator[RequestRow], about: FileContext, file: IO[bytes]) -> None:
     """Write CSV, with the names and values that programs use."""
     write_csv(file, [column.name for column in COLUMNS], map(_as_text, rows))
 
 
-def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
-    """Write a spreadsheet, a million rows to a sheet, the total below the last."""
-    credits = 0
+def write_workbook(rows: Iterator[RequestRow], about: FileContext, file: IO[bytes]) -> None:
+    """Write a spreadsheet: a summary, then a million rows to a sheet, the total below the last."""
+    tally = _Tally(about)
     columns = [_IN_WORDS.get(column.name, column.of) for column in COLUMNS]
 
     def cells_of(sheet_rows: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
-        nonlocal credits
         for row in sheet_rows:
-            credits += row.trace.credits
-            total[_CREDITS] = credits  # complete when the last row is written; written below it
+            tally.add(row)
+            total[_CREDITS] = (
+                tally.credits
+            )  # complete when the last row is written; written below it
             yield [of(row) for of in columns]
 
     widths = [column.width for column in COLUMNS]
@@ -102,15 +116,62 @@ def write_workbook(rows: Iterator[RequestRow], file: IO[bytes]) -> None:
         number, first = 1, next(rows, None)
         while first is not None or number == 1:
             sheet_rows = islice(rows, SHEET_ROWS_MAX - 1)
-            name = "Consultas" if number == 1 else f"Consultas {number}"
+            name = HISTORY_SHEET if number == 1 else f"{HISTORY_SHEET} {number}"
             begun = () if first is None else (first,)
             yield Sheet(name, widths, cells_of(chain(begun, sheet_rows)), titles, total)
             number, first = number + 1, next(rows, None)
 
-    spreadsheet.write_xlsx(file, sheets())
+    summary = Sheet(SUMMARY_SHEET, (44, 40, 20), tally.rows())
+    spreadsheet.write_xlsx(file, sheets(), summary=summary)
 
 
-WRITERS: Mapping[str, Callable[[Iterator[RequestRow], IO[bytes]], None]] = {
+@dataclass
+class _Tally:
+    """Sums of the rows that were written."""
+
+    about: FileContext
+    credits: int = 0
+    operations: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    # Hashes of the certificates seen: rows come newest first, and older ones were renewed.
+    _seen: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.expiries = NextExpiries(self.about.today)
+
+    def add(self, row: RequestRow) -> None:
+        """Count a row."""
+        trace = row.trace
+        self.credits += trace.credits
+        self.operations[row.operation] += 1
+        self.outcomes[row.outcome.text] += 1
+        if row.validity and trace.of_company:
+            certificate = hash((holder_of(trace), trace.operation, trace.uf))
+            if certificate not in self._seen:
+                self._seen.add(certificate)
+                until = datetime.date.fromisoformat(row.validity[:10])
+                self.expiries.add(until, len(self._seen), trace.document, row.name)
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        """Yield the rows of the summary, once all rows were counted."""
+        period = self.about.period
+        yield ("Gerado em", self.about.today)
+        if period is not None:
+            yield ("De", period.first)
+            yield ("Até", period.last)
+        yield ("Consultas", self.operations.total())
+        yield ("Créditos", self.credits)
+        for title, counted in (("Por consulta", self.operations), ("Resultados", self.outcomes)):
+            yield ()
+            yield (title,)
+            yield from ((f"  {text}", count) for text, count in counted.most_common())
+        if expiries := list(self.expiries.rows()):
+            yield ()
+            yield ("Próximos vencimentos",)
+            yield from expiries
+
+
+WRITERS: Mapping[str, Callable[[Iterator[RequestRow], FileContext, IO[bytes]], None]] = {
     "csv": write_table,
     "xlsx": write_workbook,
 }

@@ -29,7 +29,7 @@ from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.exports import CSV, XLSX, FileKind, download, in_threads, paced
 from balcao.web.pages.history import filters as history_filters
-from balcao.web.pages.history.files import WRITERS, all_of
+from balcao.web.pages.history.files import WRITERS, FileContext, all_of
 from balcao.web.pages.history.filters import HistoryFilter
 from balcao.web.pages.history.requests import PATH, Names, names_of, read, rows_of
 from balcao.web.pages.history.validity import (
@@ -247,14 +247,17 @@ async def _exported(context: PageContext, form: ExportForm, kind: FileKind) -> R
     asked = history_filters.read(context, context.request.query_params, names)
     if asked.complaint:
         return context.redirect(filters.address(PATH, asked.fields()))
+    today = filters.today_of(context)
     if asked.validity:
         dated = [names.row(each.trace) for each in (await _dated(context, asked)).found]
-        return await context.export(partial(WRITERS[form], iter(dated)), kind, _file_name(asked))
+        write = partial(WRITERS[form], iter(dated), FileContext(today, None))
+        return await context.export(write, kind, _file_name(asked))
     wanted = asked.wanted(context.person.own_only)
     if await asyncio.to_thread(_is_large, desk, number, wanted):
         return context.redirect(filters.address(PATH, asked.fields() | {LARGE: form}))
     rows = map(names.row, paced(all_of(desk, number, wanted)))
-    return await context.export(partial(WRITERS[form], rows), kind, _file_name(asked))
+    write = partial(WRITERS[form], rows, FileContext(today, asked.period))
+    return await context.export(write, kind, _file_name(asked))
 
 
 def _file_name(asked: HistoryFilter) -> str:

@@ -11,6 +11,7 @@ from balcao.core.certificates import Verdict
 from balcao.core.documents import Cnpj
 from balcao.core.errors import InvalidCnpj
 from balcao.core.ledger import Trace
+from balcao.operations import OPERATIONS
 from balcao.operations.certificates.lookup import by_act_of
 from balcao.storage.people import TraceFilter
 from balcao.web.kit.context import PageContext
@@ -76,7 +77,7 @@ async def certificates_until(
     newest: dict[tuple[str, str, str | None], Trace] = {}
     for trace in read:
         if trace.operation in BY_PATH and trace.of_company and "*" not in trace.document:
-            newest.setdefault((_holder(context, trace), trace.operation, trace.uf), trace)
+            newest.setdefault((holder_of(trace), trace.operation, trace.uf), trace)
     found: list[DatedCertificate] = []
     for trace in newest.values():
         if trace.certificate is None or not trace.certificate.validity:
@@ -97,10 +98,11 @@ async def certificates_until(
     return DatedCertificates(found, len(read) == read_max)
 
 
-def _holder(context: PageContext, trace: Trace) -> str:
+def holder_of(trace: Trace) -> str:
     """Return the certificate's holder: the root of a company, or an establishment's CNPJ."""
-    operation = context.tools.parts.operations[BY_PATH[trace.operation].subject]
-    return trace.document[:8] if operation.of_company else trace.document
+    form = BY_PATH.get(trace.operation)
+    by_root = form is not None and OPERATIONS[form.subject].of_company
+    return trace.document[:8] if by_root else trace.document
 
 
 def _matching(context: PageContext, wanted: TraceFilter, limit: int) -> set[str]:
