@@ -49,7 +49,9 @@ MORE: tuple[dict[str, Any], ...] = (
 
 
 def furnish(desk: Desk) -> None:
-    acme, beta = desk.accounts()
+    """Fill every table of a desk that has the accounts acme and beta, and a key."""
+    accounts = {account.name: account for account in desk.accounts()}
+    acme, beta = accounts["acme"], accounts["beta"]
     desk.commit_now([a_top_up(acme, 1052, reason=ODD)])
     for number in range(200):
         desk.commit_now([a_charge(acme, f"r{number:04}"), a_trace(acme, f"r{number:04}")])
