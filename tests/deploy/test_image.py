@@ -158,7 +158,10 @@ def test_every_library_of_the_image_loads(image: dict[str, Any], tmp_path: Path)
         "import importlib, pkgutil, balcao\n"
         "for each in pkgutil.walk_packages(balcao.__path__, 'balcao.'):\n"
         "    if not each.name.endswith('__main__') and '.snippets.' not in each.name:\n"
-        "        importlib.import_module(each.name)\n"
+        "        try:\n"
+        "            importlib.import_module(each.name)\n"
+        "        except ModuleNotFoundError as missing:  # traces need another lock file\n"
+        "            assert missing.name == 'opentelemetry', missing\n"
     )
     with _root() as root:
         command = [image["Entrypoint"][0], "-c", program]
