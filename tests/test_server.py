@@ -37,7 +37,9 @@ def talk(settings: Settings, alpn: Sequence[str], text: bytes) -> tuple[str | No
 
     async def scenario() -> tuple[str | None, bytes]:
         context = server.tls_context(settings)
-        wire = Server(application, refusal, ConnectionLimits(), tls=context)
+        common = server.common_headers(settings)
+        limits = ConnectionLimits()
+        wire = Server(application, refusal, limits, tls=context, common_headers=common)
         port = wire.listen("127.0.0.1", 0)
         trusting = ssl.create_default_context(cafile=str(settings.tls_certificate))
         trusting.set_alpn_protocols(list(alpn))
@@ -64,8 +66,17 @@ def test_by_tls(tls: Settings, alpn: Sequence[str]) -> None:
     assert agreed == "http/1.1"
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert answer.endswith(b"x" * 1_000_000)
+    assert answer.count(b"\r\nstrict-transport-security: max-age=31536000\r\n") == 2
     _, answer = talk(tls, alpn, b"GET /a b HTTP/1.1\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"\r\nstrict-transport-security: max-age=31536000\r\n" in answer
+
+
+def test_https_is_required_for_a_year_if_it_is_used(tls: Settings) -> None:
+    """By ourselves or by a proxy; never of a service that plain HTTP alone can reach."""
+    assert not server.common_headers(Settings())
+    behind_a_proxy = Settings(public_url="https://balcao.example")
+    assert server.common_headers(behind_a_proxy) == server.common_headers(tls) != []
 
 
 def test_a_silent_tls_client_is_counted_and_disconnected(tls: Settings) -> None:

@@ -591,6 +591,7 @@ def test_errors_of_a_node_are_forwarded(
         one.answer = (
             b"HTTP/1.1 %d Said\r\nContent-Type: application/json\r\nRetry-After: 7\r\n"
             b"X-Request-Id: 01940000-0000-7000-8000-000000000000\r\n"
+            b"Strict-Transport-Security: max-age=1\r\n"
             b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(body), body)
         )
     with start(tmp_path, [one.port for one in upstreams]) as proxy:
@@ -600,3 +601,4 @@ def test_errors_of_a_node_are_forwarded(
             assert answer.headers["content-type"] == "application/json"
             assert answer.headers["retry-after"] == "7"
             assert answer.headers["x-request-id"] == "01940000-0000-7000-8000-000000000000"
+            assert answer.headers["strict-transport-security"] == "max-age=31536000"

@@ -31,7 +31,7 @@ class PageResponse:
     """One response."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: httpx2.Headers
     text: str
     content: bytes
 
@@ -122,7 +122,7 @@ class Browser:
             )
         for name, value in answer.cookies.items():
             self.cookies[name] = value
-        return PageResponse(answer.status_code, dict(answer.headers), answer.text, answer.content)
+        return PageResponse(answer.status_code, answer.headers, answer.text, answer.content)
 
 
 def signed_in(

@@ -183,15 +183,24 @@ def test_every_response_has_the_security_headers(browser: Browser) -> None:
 
 
 def test_cookies_are_locked_to_this_host_under_tls(tmp_path: Path) -> None:
+    """Of a first visit, of a session, and of choices."""
     with open_service(tmp_path, public_url="https://balcao.example") as house:
-        answer = Browser(house).get("/app/entrar")
-        cookie = answer.headers["set-cookie"]
-        assert cookie.startswith("__Host-balcao-visita=")
-        assert {"secure", "httponly", "path=/"} <= {
-            part.strip().lower() for part in cookie.split(";")
-        }
-        assert "domain" not in cookie.lower()
-        assert "max-age=" in answer.headers["strict-transport-security"]
+        browser = signed_in(house)
+        browser.cookies[f"__Host-{guard.SESSION}"] = browser.cookies.pop(guard.SESSION)
+        answers = [
+            Browser(house).get("/app/entrar"),
+            Browser(house).get("/docs/operacoes/suframa?linguagem=go"),
+            browser.post("/app/tema", {"tema": "dark"}),
+            browser.post("/app/sair"),
+        ]
+        cookies = [text for each in answers for text in each.headers.get_list("set-cookie")]
+        choices = {"__Host-balcao-linguagem", "__Host-balcao-tema"}
+        names = {text.partition("=")[0] for text in cookies}
+        assert names == {"__Host-balcao", "__Host-balcao-visita", *choices}
+        for text in cookies:
+            attributes = {part.strip().lower() for part in text.split(";")[1:]}
+            assert {"secure", "httponly", "path=/", "samesite=lax"} <= attributes, text
+            assert not any(part.startswith("domain") for part in attributes)
 
 
 def test_a_session_ends_when_idle_and_when_old(browser: Browser) -> None:

@@ -96,7 +96,9 @@ def test_in_and_out(house: Service) -> None:
     assert (answer.status, answer.location) == (303, "/app/eu")
     assert "Ana Souza" in browser.get("/app/eu").words
     old = dict(browser.cookies)
-    assert browser.post("/app/sair").location == "/app/entrar"
+    answer = browser.post("/app/sair")
+    assert answer.location == "/app/entrar"
+    assert answer.headers["clear-site-data"] == '"cache", "storage"'
     browser.cookies = old  # a stolen copy
     assert browser.get("/app/eu").location.startswith("/app/entrar")
 

@@ -132,7 +132,11 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
             if self.available is not None and self.available.finished:
                 self.fast_path.finished_use.add(context, self.available.finished)
             keep_alive = head.keep_alive and not connection.ending
-            more = connection.server.date if keep_alive else CLOSE + connection.server.date
+            more = (
+                connection.server.common_lines
+                if keep_alive
+                else CLOSE + connection.server.common_lines
+            )
             start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
             # It contains no input but the tags, which were checked.
             text = on_the_wire(

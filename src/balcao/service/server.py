@@ -7,7 +7,7 @@ import resource
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,7 @@ async def run(application: "Application", supervised: Supervised | None = None) 
             fast_path=fast_path,
             observe=metrics.connection_closed,
             tls=tls_context(settings),
+            common_headers=common_headers(settings),
         )
         metrics.connections = lambda: len(wire.connections)
         try:
@@ -163,6 +164,12 @@ def on_signals(stop: Callable[[], object]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
+
+
+def common_headers(settings: "Settings") -> Sequence[tuple[bytes, bytes]]:
+    """Return the headers of every answer: under TLS, of ours or of a proxy, HSTS for a year."""
+    secure = settings.tls_certificate is not None or settings.public_url.startswith("https:")
+    return [(b"strict-transport-security", b"max-age=31536000")] if secure else []
 
 
 def tls_context(settings: "Settings") -> ssl.SSLContext | None:

@@ -312,7 +312,9 @@ class Connection(asyncio.BufferedProtocol):
         status, headers, body = self.server.refusal(error, path)
         lines = [b"%b: %b\r\n" % pair for pair in headers]
         lines.append(b"content-length: %d\r\nconnection: close\r\n" % len(body))
-        self.write(b"".join([status_line(status, "1.1"), *lines, self.server.date, b"\r\n", body]))
+        self.write(
+            b"".join([status_line(status, "1.1"), *lines, self.server.common_lines, b"\r\n", body])
+        )
         self._cycle = None
         self._buffer = b""
         self._end(tidy=False)

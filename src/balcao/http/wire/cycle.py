@@ -211,7 +211,7 @@ class RequestCycle:
         return b"%b%b%b\r\n" % (
             status_line(status, self.head.version),
             text,
-            connection.server.date,
+            connection.server.common_lines,
         )
 
     async def run(self) -> None:

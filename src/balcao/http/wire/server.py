@@ -7,7 +7,7 @@ import asyncio
 import socket
 import ssl
 from asyncio import sslproto
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from email.utils import formatdate
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -16,6 +16,7 @@ import structlog
 
 from balcao.core.addresses import peer_address, rate_limit_address
 from balcao.http.wire.connection import Connection
+from balcao.http.wire.head import header_lines
 from balcao.http.wire.limits import TICK_SECONDS, ConnectionLimits
 from balcao.http.wire.send_budget import SendBudget
 
@@ -71,8 +72,12 @@ class Server:
         fast_path: FastPath | None = None,
         observe: Observe = lambda reason: None,
         tls: ssl.SSLContext | None = None,
+        common_headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> None:
-        """Create it on the event loop; `listen` accepts clients. `observe`: see `Observe`."""
+        """Create it on the event loop; `listen` accepts clients. `observe`: see `Observe`.
+
+        `common_headers`: of every answer.
+        """
         self.app = app
         self.fast_path = fast_path
         self.refusal = refusal
@@ -83,7 +88,8 @@ class Server:
         self.local_address: tuple[str, int] = ("", 0)
         self.scratch = memoryview(bytearray(_READ_BYTES_MAX))
         self.closing = False
-        self.date = b""  # the header
+        self._common_lines = header_lines(common_headers)
+        self.common_lines = b""  # the date, and headers of every answer
         self.idle_deadline = 0.0  # of a connection that was answered since the last sweep
         self.connections: set[Connection] = set()
         # Connections without a request under way, oldest first: those that have not sent a whole
@@ -298,7 +304,8 @@ class Server:
 
     def sweep(self, now: float) -> None:
         """End connections whose deadline is over. `now`: seconds of a monotonic clock."""
-        self.date = f"date: {formatdate(usegmt=True)}\r\n".encode()
+        date = f"date: {formatdate(usegmt=True)}\r\n".encode()
+        self.common_lines = date + self._common_lines
         self.send_budget.now = now
         self.idle_deadline = now + TICK_SECONDS + self.limits.idle_seconds
         for connection in [each for each in self.connections if each.deadline <= now]:

@@ -99,7 +99,6 @@ _SECURITY: Mapping[str, str] = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
     "cache-control": "no-store",
 }
-_STRICT_TRANSPORT = f"max-age={365 * 86_400}"
 # Compresses a page of 40 kB to a fifth in a third of a millisecond.
 _GZIP_LEVEL = 4
 _GZIP_BYTES_MIN = 1_000
@@ -127,8 +126,6 @@ class WebApplication:
         """Serve a request: add the common headers and report one event."""
         started = time.perf_counter()
         request_id = self._tools.new_id()
-        request = Request(scope, receive)
-        secure = guard.is_secure(request, self._tools)
         facts = _EventFacts(request_id)
         scope["balcao"] = facts
 
@@ -139,8 +136,6 @@ class WebApplication:
                 for name, value in _SECURITY.items():
                     headers.setdefault(name, value)
                 headers["x-request-id"] = request_id
-                if secure:
-                    headers["strict-transport-security"] = _STRICT_TRANSPORT
             await send(message)
 
         try:

@@ -13,7 +13,7 @@ from balcao.core.writing import credits
 from balcao.http.texts import HEADERS
 from balcao.http.write import lookup_headers, rate_limit_policy
 from balcao.operations.contract import Operation
-from balcao.web.kit import theme
+from balcao.web.kit import guard, theme
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.lookups.advice import sentences
 from balcao.web.kit.lookups.asking import may_ask
@@ -133,9 +133,8 @@ async def _page(
         **values,
     )
     if context.query("linguagem") == tabs["chosen"]:
-        response.set_cookie(
-            _CHOICE, str(tabs["chosen"]), _YEAR_SECONDS, "/docs", secure=context.is_secure
-        )
+        chosen = str(tabs["chosen"])
+        guard.set_cookie(response, _CHOICE, chosen, secure=context.is_secure, max_age=_YEAR_SECONDS)
     return response
 
 
@@ -220,7 +219,8 @@ def _tabs(context: PageContext, requests: Sequence[tuple[str, str]]) -> Mapping[
         if (name := anchor(language))
     ]
     names = [each.name for each in tabs]
-    asked = (context.query("linguagem"), context.request.cookies.get(_CHOICE, ""))
+    earlier = context.request.cookies.get(guard.cookie_name(_CHOICE, secure=context.is_secure), "")
+    asked = (context.query("linguagem"), earlier)
     return {"tabs": tabs, "chosen": next((each for each in asked if each in names), names[0])}
 
 

@@ -201,6 +201,8 @@ async def leave(context: PageContext) -> Response:
     response = context.redirect("/app/entrar")
     name = guard.cookie_name(guard.SESSION, secure=context.is_secure)
     response.delete_cookie(name, secure=context.is_secure, httponly=True)
+    # Also pages that the browser kept for its back button; not cookies, which hold choices.
+    response.headers["clear-site-data"] = '"cache", "storage"'
     return response
 
 
