@@ -72,6 +72,12 @@ def test_by_tls(tls: Settings, alpn: Sequence[str]) -> None:
     assert b"\r\nstrict-transport-security: max-age=31536000\r\n" in answer
 
 
+def test_old_versions_of_tls_are_refused(tls: Settings) -> None:
+    context = server.tls_context(tls)
+    assert context is not None
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
+
+
 def test_https_is_required_for_a_year_if_it_is_used(tls: Settings) -> None:
     """By ourselves or by a proxy; never of a service that plain HTTP alone can reach."""
     assert not server.common_headers(Settings())

@@ -1,9 +1,10 @@
 """Passwords that are refused because a program would soon guess them (contract 7.7)."""
 
 import pytest
+from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
 from balcao.core.addresses import rate_limit_address
-from balcao.core.people import password_problem
+from balcao.core.people import PASSWORD_CHARACTERS_MIN, password_problem
 
 EMAIL = "maria.silva@exemplo.com.br"
 
@@ -37,6 +38,13 @@ def test_what_is_soon_guessed_is_refused(password: str) -> None:
     problem = password_problem(password, EMAIL)
     assert problem is not None
     assert "fácil de adivinhar" in problem
+
+
+def test_common_leaked_passwords_are_refused() -> None:
+    """Those of the 30,000 most frequent ones that are long enough to be tried."""
+    leaked = [each for each in FREQUENCY_LISTS["passwords"] if len(each) >= PASSWORD_CHARACTERS_MIN]
+    assert len(leaked) > 200
+    assert [each for each in leaked if password_problem(each, EMAIL) is None] == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from balcao.http.read import BodyLimit, Request, pieces_of
 from balcao.http.routes import Answer, Route, Routes, lookups
 from balcao.operations import OPERATIONS
 from balcao.service.route_list import list_routes
-from tests.service import Reply, Service, call
+from tests.service import Reply, Service, call, open_service
 
 TAKEN = BodyLimit(20, (b"application/json", b"text/csv"))
 
@@ -192,3 +192,11 @@ def test_every_route_is_listed_with_its_handler(tmp_path: Path) -> None:
         found: object = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
+
+
+def test_trace_is_refused(tmp_path: Path) -> None:
+    with open_service(tmp_path) as service:
+        for path in ("/consultas/v2/suframa/90010001000100", "/livez", "/status", "/nada"):
+            answer = service.request("TRACE", path, x_mark="not repeated")
+            assert answer.status in (404, 405), path
+            assert b"not repeated" not in answer.body

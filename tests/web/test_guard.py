@@ -178,6 +178,7 @@ def test_every_response_has_the_security_headers(browser: Browser) -> None:
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cache-control"] == "no-store"
         assert len(answer.headers["x-request-id"]) == 36
 

@@ -404,6 +404,27 @@ def test_a_link_from_the_terminal_signs_in_once(house: Service) -> None:
     assert Browser(house).post(suspended, {}).status == 404
 
 
+def test_a_password_is_verified_as_it_was_typed(house: Service) -> None:
+    user, password = _person(house), "  Uma Frase bem comprida "
+    Browser(house).post(_link(house, user), {"senha": password, "de_novo": password})
+    for other in (password.strip(), password.lower(), password[:-1]):
+        assert _enter(Browser(house), password=other).status == 403
+    assert _enter(Browser(house), password=password).status == 303
+
+
+def test_passwords_are_masked_and_filled_in_by_managers(house: Service) -> None:
+    user = _person(house)
+    browser = Browser(house)
+    _enter(browser)
+    signing, link = Browser(house).get("/app/entrar"), Browser(house).get(_link(house, user))
+    for page, names in ((signing, 1), (link, 2), (browser.get("/app/eu"), 4)):
+        fields = page.tree.xpath("//input[contains(@autocomplete, '-password')]")
+        assert len(fields) >= names
+        assert {field.get("type") for field in fields} == {"password"}
+        assert not page.tree.xpath("//input[@type='password'][not(@autocomplete)]")
+        assert not page.tree.xpath("//@onpaste")
+
+
 def test_changing_the_password_ends_the_other_sessions(house: Service) -> None:
     _person(house)
     here, elsewhere = Browser(house), Browser(house)
