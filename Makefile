@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Without bytecode every program that a test starts compiles the sources again, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help serve test test-fast check format bench nightly screenshots lock dist image clean install install-dev install-otel
+.PHONY: help serve test test-fast check format bench nightly screenshots lock dist sbom image clean install install-dev install-otel
 
 help: ## What there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -92,10 +92,15 @@ lock: $(VENV)/.installed-dev ## Renews the lock files
 	$(COMPILE) --extra otel --group dev --constraints requirements-otel.lock --output-file requirements-dev.lock
 
 # The archives of a release: equal input makes equal bytes (docs/releasing.md).
-dist: $(VENV)/.installed ## Builds the wheel and the source archive into dist/
+dist: $(VENV)/.installed-dev ## Builds wheel, source archive and bill of materials into dist/
 	rm -rf dist
 	@$(BIN)/python -m hatchling build --directory dist
+	@$(MAKE) --no-print-directory sbom
 	@cd dist && sha256sum balcao-* > SHA256SUMS && cat SHA256SUMS
+
+sbom: $(VENV)/.installed-dev ## Writes the bill of materials (CycloneDX) into dist/
+	@mkdir -p dist
+	@$(BIN)/python -m tools.sbom dist/balcao-$$($(BIN)/python -c 'import balcao; print(balcao.__version__)').cdx.json
 
 # With buildah, podman or docker. BASE=… for another base image, e.g. one made by tools/base-image.
 image: $(VENV)/.installed ## Builds the container image balcao:VERSION

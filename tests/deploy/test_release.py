@@ -11,12 +11,15 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from packaging.utils import canonicalize_name
+from tools.sbom import materials
 
 from balcao import __version__
 from balcao.http.documentation import document
 from tests.cli.shell import Server, free_port, keys_in, killed_afterwards
 from tests.deploy.files import ROOT
 from tests.deploy.wheels import build, checkout, install
+from tests.test_licences import locked
 
 COMPANY = "/consultas/v2/cnpj-receita-federal/90010001000100"
 
@@ -76,3 +79,16 @@ def test_one_version_everywhere() -> None:
     assert python["project"]["version"] == typescript["version"] == __version__
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.search(rf"^## {re.escape(__version__)}\b", changelog, re.MULTILINE)
+
+
+@pytest.mark.nightly
+def test_the_bill_of_materials_lists_what_is_installed() -> None:
+    found = materials()
+    assert found["metadata"]["component"]["version"] == __version__
+    names = [canonicalize_name(each["name"]) for each in found["components"]]
+    assert sorted(names) == sorted([*locked(), "htmx-org"])
+    for each in found["components"]:
+        assert each["licenses"], each["name"]
+        assert each["version"] in each["purl"]
+    assert str(ROOT) not in json.dumps(found)
+    assert found == materials()
