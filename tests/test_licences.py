@@ -23,13 +23,14 @@ SHORT_CHARACTERS_MAX = 40  # longer ones are whole texts
 
 def declared_licence(name: str) -> str:
     """Return the licence by the package's metadata; an expression of SPDX where it has one."""
-    of = metadata(name)
-    if expression := of.get("License-Expression"):
-        return expression
-    if (short := of.get("License") or "") and len(short) <= SHORT_CHARACTERS_MAX:
+    declared = metadata(name).json
+    if expression := declared.get("license_expression"):
+        return str(expression)
+    short = str(declared.get("license", ""))
+    if short and len(short) <= SHORT_CHARACTERS_MAX:
         return "ISC" if short == "ISC License" else short
     [classifier] = [
-        each for each in of.get_all("Classifier") or () if each.startswith("License :: ")
+        each for each in declared.get("classifier", ()) if each.startswith("License :: ")
     ]
     return classifier.rpartition(" :: ")[2]
 

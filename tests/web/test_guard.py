@@ -142,6 +142,7 @@ def test_operators_find_every_page(browser: Browser) -> None:
         assert len(answer.content) < 100_000
         if answer.status == 200 and "content-disposition" not in answer.headers:
             assert len(answer.tree.xpath("//h1")) == 1, path
+            assert answer.tree.xpath("//form[@action='/app/sair']"), path
 
 
 def test_public_pages_are_a_short_list() -> None:

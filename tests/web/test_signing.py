@@ -430,11 +430,13 @@ def test_changing_the_password_ends_the_other_sessions(house: Service) -> None:
     here, elsewhere = Browser(house), Browser(house)
     _enter(here)
     _enter(elsewhere)
+    stolen = Browser(house, cookies=dict(here.cookies))
     new = {"senha": "outra frase comprida", "de_novo": "outra frase comprida"}
     assert here.post("/app/eu/senha", {"atual": "errada", **new}).status == 422
     assert here.post("/app/eu/senha", {"atual": PASSWORD, **new}).status == 303
     assert "Senha trocada" in here.get("/app/eu?feito=senha").words
     assert elsewhere.get("/app/eu").status == 303
+    assert stolen.get("/app/eu").status == 303  # this browser continues under a new token
 
 
 def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
