@@ -16,6 +16,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "pt").glob("*.md")),
     *sorted((ROOT / "docs" / "contract").glob("*.md")),
+    *sorted((ROOT / "docs" / "security").glob("*.md")),
     *sorted((ROOT / "docs" / "upstreams").glob("*.md")),
     *sorted((ROOT / "deploy").rglob("*.md")),
 ]
@@ -36,6 +37,7 @@ OTHERS = {
     "pg_upgrade", "pg_rewind", "pg_cancel_backend",
     "synchronous_mode", "synchronous_mode_strict", "db2", "db3", "ANY", "ttl", "pgbackrest",
     "_x0001_",
+    "sslmode", "sslrootcert", "includeSubDomains", "pickle",
 }  # fmt: skip
 
 TREES = ("src", "tests", "docs", "deploy", "bench", "tools", "clients")
