@@ -1,6 +1,7 @@
 """Signing in with a simulated browser: passwords, second factor, one-time links, throttling."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
@@ -9,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from balcao.accounts.links import LINK_HOURS, make_sign_in, new_token, token_digest
-from balcao.accounts.recovery import CODES
+from balcao.accounts.recovery import CODES, code_digest, new_codes
 from balcao.accounts.seal import Seal
 from balcao.core.people import Signature, User
 from balcao.core.writing import counted
@@ -514,6 +515,14 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422
     assert other.post("/app/eu/segundo-fator/desligar", {"atual": PASSWORD}).status == 303
     assert _enter(Browser(house)).location == "/app/eu"
+
+
+def test_recovery_codes_have_120_bits() -> None:
+    codes = new_codes()
+    assert len(set(codes)) == CODES
+    assert all(re.fullmatch(r"(?:[a-z2-7]{4}-){5}[a-z2-7]{4}", code) for code in codes)
+    digests = {code_digest(Seal(key * 32), 1, codes[0]) for key in (b"s", b"t")}
+    assert [len(digest) for digest in digests] == [32, 32]
 
 
 def test_codes_are_those_of_the_standard() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from balcao.accounts.seal import Seal
 
 CODES = 10
-_BYTES = 10  # 80 bits, 16 characters
+_BYTES = 15  # 120 bits, 24 characters: a plain digest suffices from 112 bits on (ASVS 6.5.2)
 _PURPOSE = b"recovery code of "
 _ALIKE = str.maketrans("018", "OIB")  # base 32 has none of these digits
 
