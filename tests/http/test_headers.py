@@ -254,6 +254,7 @@ def test_answers_may_be_read_by_any_origin(world: Service) -> None:
             "ratelimit-policy",
             "x-creditos-cobrados",
             "deprecation",
+            "sunset",
             "cache-status",
             "age",
             "idempotent-replayed",

@@ -28,7 +28,7 @@ LARGE = 1_000_000
 def refusal(error: Exception, path: str) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     """Return a refusal like the front's, with a fixed number."""
     reply = reply_of(REQUEST_ID, envelope.refusal(error))
-    return reply.status, lookup_headers(reply, (), 0, deprecated=False), reply.body
+    return reply.status, lookup_headers(reply, (), 0, deprecated=None), reply.body
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:

@@ -5,6 +5,8 @@ from balcao.core.deprecations import DeprecatedUse
 from balcao.storage.desk.deprecated_uses import KeyUse
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
+from tests.storage.people import BY
+from tests.storage.world import NOW
 
 
 def test_nodes_add_up_and_days_expire(
@@ -20,11 +22,9 @@ def test_nodes_add_up_and_days_expire(
     theirs = DeprecatedUse(bruno.account_id, "a", his.key_id, "2026-08-20", 1)
     engine.run(other.deprecated_uses.add([use("2026-08-19", 4), theirs]))
     engine.run(desk.deprecated_uses.add([]))
-    of_ana = KeyUse(
-        ana.account_id, "ana", "a", key.key_id, key.name, key.prefix, None, "2026-08-19", 7
-    )
+    of_ana = KeyUse(ana.account_id, "ana", "a", key.key_id, key.name, key.prefix, "2026-08-19", 7)
     of_bruno = KeyUse(
-        bruno.account_id, "bruno", "a", his.key_id, his.name, his.prefix, None, "2026-08-20", 1
+        bruno.account_id, "bruno", "a", his.key_id, his.name, his.prefix, "2026-08-20", 1
     )
     read = desk.deprecated_uses.read
     assert read(None, "2026-07-21", 10) == [of_bruno, of_ana]
@@ -36,3 +36,5 @@ def test_nodes_add_up_and_days_expire(
     assert read(ana.account_id, "2026-07-01", 10) == [of_ana]
     assert engine.run(desk.deprecated_uses.purge("2026-08-20")) == 1
     assert read(None, "2026-07-01", 10) == [of_bruno]
+    desk.revoke_key(his.key_id, NOW, BY)
+    assert read(None, "2026-07-01", 10) == []

@@ -465,7 +465,7 @@ def test_forms_become_the_operation_s_request(
     assert asked.document.text == "90010001000100"
     assert (asked.strategy, asked.max_age_days) == (strategy, days)
     assert not asked.refresh
-    assert not asked.deprecated_header
+    assert asked.deprecated is None
 
 
 def test_insisting_on_a_certificate() -> None:

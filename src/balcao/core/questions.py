@@ -7,6 +7,7 @@ from typing import Literal, Self, TypeAlias
 import msgspec
 from msgspec import structs
 
+from balcao.core.deprecations import DeprecatedFeature
 from balcao.core.documents import Cnpj, Cpf
 
 # An operation's internal name (`operations/`).
@@ -101,7 +102,7 @@ class Question(msgspec.Struct, frozen=True, gc=False):
     strategy: Strategy
     max_age_days: int
     error_fallback: bool = False
-    deprecated_header: bool = False  # `cache` came as a header (contract 2.4)
+    deprecated: DeprecatedFeature | None = None  # used by the request (contract 18)
     uf: str | None = None  # as requested: a UF, BR, or none
     refresh: bool = False  # of certificates: `atualizar_online`
     home_unknown: bool = False  # the only inquiry is about the company's own UF, not yet known

@@ -14,6 +14,7 @@ import structlog
 
 from balcao.core.access import Caller, KeyRestrictions
 from balcao.core.addresses import TrustedProxies, peer_address
+from balcao.core.deprecations import DeprecatedFeature
 from balcao.core.errors import (
     AddressNotAllowed,
     BalcaoError,
@@ -185,7 +186,7 @@ class Front:
         if context.route is None or context.route.operation is None:
             context.name = "outros"
         reply = _refusal(context, error)
-        headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=False)
+        headers = lookup_headers(reply, (), self.parts.now_ms(), deprecated=None)
         if reply.status == 405:
             headers.append((b"allow", context.allow))
         self._observe(context, reply, 0.0)
@@ -214,7 +215,9 @@ class Front:
             )  # before the input, to which the path belongs
             document, request = compat.lookup_request(document, request)
         sent = read_lookup(operation, document, request, caller, compat_api=compat_api)
-        context.deprecated = sent.question.deprecated_header
+        if sent.question.deprecated is not None:
+            context.deprecated = sent.question.deprecated
+            self.parts.count_deprecated(caller, sent.question.deprecated)
         return await look_up(
             sent.question,
             caller,
@@ -375,7 +378,7 @@ class RequestContext(msgspec.Struct):
     level: str = "info"  # of the event
     caller: Caller | None = None
     verdicts: Sequence[Verdict] = ()
-    deprecated: bool = False
+    deprecated: DeprecatedFeature | None = None
     gzip: bool = False
     echo: Headers = []
     scope: Scope = msgspec.field(default_factory=dict)

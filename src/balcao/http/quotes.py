@@ -21,10 +21,11 @@ from balcao.core.ledger import RequestTags, available_credits, spent_credits
 from balcao.core.outcomes import Quote, Way
 from balcao.core.problems import problem_of
 from balcao.http.contents import Json
-from balcao.http.lookup_request import read_lookup
+from balcao.http.lookup_request import LookupRequest, read_lookup
 from balcao.http.read import Request
 from balcao.http.routes import Answer, Route, paths_of
 from balcao.http.texts import TAG_QUOTES
+from balcao.http.write import deprecation_headers
 from balcao.lookup.admit import require_client
 from balcao.lookup.billing import error_for
 from balcao.lookup.context import Parts
@@ -209,14 +210,22 @@ class Quotes:
         return quotes_of(self.parts.operations.values(), self.quoted)
 
     async def quoted(self, operation: Operation, request: Request) -> Answer:
-        answer = await self.answer(operation, request)
-        return 200, _HEADERS, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
+        """Answer with the quote. Raises the errors that refuse the lookup as it was sent."""
+        caller, sent = _read(operation, request)
+        deprecated = sent.question.deprecated
+        if deprecated is not None:
+            self.parts.count_deprecated(caller, deprecated)
+        answer = await self._answer(operation, caller, sent)
+        headers = [*_HEADERS, *deprecation_headers(deprecated)]
+        return 200, headers, b"{" + _encode(answer).removeprefix(WITHOUT_ID)
 
     async def answer(self, operation: Operation, request: Request) -> QuoteAnswer:
         """Return the quote. Raises the errors that refuse the lookup as it was sent."""
-        caller = request.caller
-        assert caller is not None
-        sent = read_lookup(operation, request.rest, request, caller, quoted=True)
+        return await self._answer(operation, *_read(operation, request))
+
+    async def _answer(
+        self, operation: Operation, caller: Caller, sent: LookupRequest
+    ) -> QuoteAnswer:
         quoted = await quote(sent.question, caller, self.parts)
         unserved = await unserved_code(sent.question, caller, self.parts, quoted)
         now_ms = self.parts.now_ms()
@@ -248,6 +257,12 @@ class Quotes:
             or unserved,
             cotado_em=from_ms(now_ms).isoformat(timespec="milliseconds"),
         )
+
+
+def _read(operation: Operation, request: Request) -> tuple[Caller, LookupRequest]:
+    caller = request.caller
+    assert caller is not None
+    return caller, read_lookup(operation, request.rest, request, caller, quoted=True)
 
 
 def _of_budget(now: BudgetNow) -> QuotedCeiling | None:

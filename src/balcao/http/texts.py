@@ -137,11 +137,11 @@ HEADERS: Mapping[str, HeaderText] = {
         sometimes=frozenset({409}),
     ),
     "Link": HeaderText(
-        'A página que explica o código do erro (`rel="help"`, RFC 8288). O endereço é relativo a'
-        " este serviço.",
+        'A página que explica o código do erro (`rel="help"`, RFC 8288) ou o recurso obsoleto'
+        ' (`rel="deprecation"`). O endereço é relativo a este serviço.',
         {"type": "string", "examples": ['</docs/erros/CNPJ_INVALIDO>; rel="help"']},
         always=_ALL - {200, 201, 404},
-        sometimes=frozenset({404}),
+        sometimes=_RESULTS,
     ),
     "Cache-Status": HeaderText(
         "Indica se a resposta é um resultado guardado (RFC 9211).",
@@ -159,8 +159,14 @@ HEADERS: Mapping[str, HeaderText] = {
         sometimes=frozenset({200, 201, 400, 404, 500, 503}),
     ),
     "Deprecation": HeaderText(
-        "A requisição usou uma forma antiga (RFC 9745). Envie o parâmetro `cache`.",
+        "A requisição usou um recurso obsoleto: desde quando, em segundos desde 1970 (RFC 9745). A"
+        ' explicação está no endereço de `Link` com `rel="deprecation"`.',
         {"type": "string", "examples": ["@1767225600"]},
+        sometimes=_ALL - {401, 413, 429, 431},
+    ),
+    "Sunset": HeaderText(
+        "Quando o recurso obsoleto pode deixar de funcionar (RFC 8594).",
+        {"type": "string", "examples": ["Mon, 01 Jan 2029 00:00:00 GMT"]},
         sometimes=_ALL - {401, 413, 429, 431},
     ),
     "X-Cliente": HeaderText(

@@ -5,10 +5,13 @@ import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import UTC, datetime, time
+from email.utils import format_datetime
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+from balcao.core.deprecations import PAGE, DeprecatedFeature
 from balcao.core.errors import CommitUncertain
 from balcao.core.ledger import NO_TAGS, Origin, RequestTags
 from balcao.core.outcomes import Reply
@@ -37,8 +40,8 @@ CORS: Headers = [
     (
         b"access-control-expose-headers",
         b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados,"
-        b" deprecation, cache-status, age, idempotent-replayed, location, x-cliente, x-referencia,"
-        b" x-codigo-erro, link",
+        b" deprecation, sunset, cache-status, age, idempotent-replayed, location, x-cliente,"
+        b" x-referencia, x-codigo-erro, link",
     ),
 ]
 _PREFLIGHT: Headers = [
@@ -54,9 +57,6 @@ REPLAYED = (b"idempotent-replayed", b"true")
 _VARY = (b"vary", b"accept-encoding")
 _HIT = (b"cache-status", b"Balcao; hit")
 _MISS = (b"cache-status", b"Balcao; fwd=miss")
-
-# Since when the header `cache` is deprecated (RFC 9745: seconds since 1970).
-_DEPRECATION = (b"deprecation", b"@1767225600")
 
 # Below this a compressed body is hardly shorter.
 _GZIP_BYTES_MIN = 512
@@ -85,7 +85,11 @@ def preflight(methods: Sequence[str]) -> Headers:
 
 
 def lookup_headers(
-    reply: Reply, verdicts: Sequence[Verdict], now_ms: int, *, deprecated: bool
+    reply: Reply,
+    verdicts: Sequence[Verdict],
+    now_ms: int,
+    *,
+    deprecated: DeprecatedFeature | None,
 ) -> Headers:
     """Return the headers of a lookup's answer or refusal."""
     return [
@@ -93,7 +97,8 @@ def lookup_headers(
         (b"x-request-id", reply.request_id.encode()),
         *_AFTER,
         *limit_headers(verdicts),
-        *_outcome_headers(*_outcome(reply, now_ms), deprecated=deprecated),
+        *_outcome_headers(*_outcome(reply, now_ms)),
+        *deprecation_headers(deprecated),
     ]
 
 
@@ -156,8 +161,6 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
     retry_after_seconds: int | None,
     replayed: bool,
     code: str | None,
-    *,
-    deprecated: bool = False,
 ) -> Headers:
     headers = []
     if code != CommitUncertain.code:  # then it is unknown
@@ -169,8 +172,6 @@ def _outcome_headers(  # noqa: PLR0917  # an `_Outcome`
         headers.append((b"retry-after", str(retry_after_seconds).encode()))
     if replayed:
         headers.append(REPLAYED)
-    if deprecated:
-        headers.append(_DEPRECATION)
     if code is not None:
         headers.append(help_header(code))
     return headers
@@ -185,6 +186,24 @@ def _outcome_lines(*outcome: Any) -> bytes:
 def help_header(code: str) -> tuple[bytes, bytes]:
     """Return the link to an error code's documentation (contract 1.12, RFC 8288)."""
     return b"link", f'<{PAGES}{code}>; rel="help"'.encode()
+
+
+@cache
+def deprecation_headers(feature: DeprecatedFeature | None) -> Sequence[tuple[bytes, bytes]]:
+    """Return the headers that announce the end of a feature (contract 18.3); None: there is none.
+
+    Deprecation: RFC 9745; Sunset: RFC 8594.
+    """
+    if feature is None:
+        return ()
+    since, sunset = (
+        datetime.combine(day, time(), tzinfo=UTC) for day in (feature.since, feature.sunset)
+    )
+    return (
+        (b"deprecation", b"@%d" % since.timestamp()),
+        (b"sunset", format_datetime(sunset, usegmt=True).encode()),
+        (b"link", f'<{PAGE}>; rel="deprecation"; type="text/html"'.encode()),
+    )
 
 
 def tag_headers(tags: RequestTags) -> Headers:

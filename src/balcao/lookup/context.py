@@ -10,6 +10,7 @@ import msgspec
 from balcao.core import idempotency
 from balcao.core.access import Caller
 from balcao.core.data_subject import AnswerAbout, clear_hashes, document_hash
+from balcao.core.deprecations import DeprecatedFeature
 from balcao.core.documents import Cpf
 from balcao.core.ledger import NO_TAGS, Change, RequestTags
 from balcao.core.outcomes import Reply
@@ -66,6 +67,8 @@ class Parts:
     writing_traces: set["asyncio.Task[None]"] = field(default_factory=set)
     # Clear memories of questions and answers outside operations.
     forget_callbacks: list[Callable[[], None]] = field(default_factory=list)
+    # Called for requests that use a deprecated feature.
+    count_deprecated: Callable[[Caller, DeprecatedFeature], None] = lambda caller, feature: None
     received: ReceivedAnswers = field(default_factory=ReceivedAnswers)  # about people
 
     def forget(self) -> None:

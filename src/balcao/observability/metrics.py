@@ -86,6 +86,7 @@ class Metrics:
         self._closed: Counter[tuple[str]] = Counter()
         self._over_budget: Counter[tuple[str]] = Counter()
         self._events: Counter[tuple[str]] = Counter()
+        self._deprecated: Counter[tuple[str]] = Counter()
         self._backup_seconds: float | None = None
         # Callbacks for each scrape, replaced by the parts that have the data.
         # Number of open connections.
@@ -165,6 +166,10 @@ class Metrics:
 
     def over_budget(self, owner_kind: str) -> None:
         self._over_budget[owner_kind,] += 1
+
+    def deprecated_use(self, feature: str) -> None:
+        """Count a request that used a deprecated feature."""
+        self._deprecated[feature,] += 1
 
     def event(self, kind: str, count: int) -> None:
         """Count notifications to accounts."""
@@ -261,6 +266,12 @@ class Metrics:
             "Charges and holds that a budget did not cover, by kind of its owner.",
             ("owner",),
             self._over_budget.items(),
+        )
+        yield _counter(
+            "balcao_deprecated_requests",
+            "Requests that used a deprecated feature, by feature.",
+            ("feature",),
+            self._deprecated.items(),
         )
         yield _counter(
             "balcao_events",

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 from urllib.parse import parse_qsl
 
+from balcao.core import deprecations
+from balcao.core.deprecations import DeprecatedFeature
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (
     BirthDateInFuture,
@@ -98,7 +100,7 @@ class Parameter:
         place: str = "query",  # path, query, header
         required: bool = False,
         example: object = None,
-        deprecated: bool = False,
+        deprecated: DeprecatedFeature | None = None,
         field: str = "",
     ) -> None:
         self.name = name
@@ -176,32 +178,41 @@ class Days(Parameter):
 
     FORM = re.compile(r"[0-9]{1,4}", re.ASCII)
 
-    def __init__(self, description: str, *, default: int, largest: int) -> None:
+    def __init__(
+        self,
+        description: str,
+        *,
+        default: int,
+        largest: int,
+        header_deprecated: DeprecatedFeature | None = None,
+    ) -> None:
         schema = {"type": "integer", "minimum": 0, "maximum": largest}
         super().__init__("cache", description, schema | {"default": default}, field="onde")
         self.default, self.largest = default, largest
+        self.header_deprecated = header_deprecated
 
-    def in_header(self, description: str, *, deprecated: bool = False) -> Parameter:
+    def in_header(self, description: str) -> Parameter:
         """Return this parameter as a header (contract 2.4)."""
-        schema = dict(self.schema)
-        if deprecated:
+        schema, deprecated = dict(self.schema), self.header_deprecated
+        if deprecated is not None:
             del schema["default"]
+            description = f"{description} {deprecated.notice}"
         return Parameter(self.name, description, schema, place="header", deprecated=deprecated)
 
-    def read(self, sent: Parameters) -> tuple[int, bool]:
-        """Return the number of days, and whether it came from the header (contract 2.4)."""
-        text, from_header = sent.text(self.name), False
+    def read(self, sent: Parameters) -> tuple[int, DeprecatedFeature | None]:
+        """Return the number of days, and the deprecated form that was used (contract 2.4)."""
+        text, deprecated = sent.text(self.name), None
         if text is None:
             text = sent.header(b"cache")
-            from_header = text is not None
-        if text is None:
-            return self.default, False
+            if text is None:
+                return self.default, None
+            deprecated = self.header_deprecated
         if not self.FORM.fullmatch(text) or int(text) > self.largest:
             raise InvalidParameter(
                 f"O parâmetro {self.name} deve ser um número inteiro de dias, de 0 a"
                 f" {self.largest}."
             )
-        return int(text), from_header
+        return int(text), deprecated
 
 
 class CreditsMax(Parameter):
@@ -385,11 +396,10 @@ CACHE = Days(
     "Idade máxima, em dias, de um resultado guardado. Com 0, nenhum resultado é aceito pela idade.",
     default=7,
     largest=365,
+    header_deprecated=deprecations.CACHE_HEADER,
 )
 CACHE_HEADER = CACHE.in_header(
-    "Forma antiga do parâmetro `cache`, que prevalece se os dois forem enviados. A resposta traz"
-    " o cabeçalho Deprecation.",
-    deprecated=True,
+    "Forma antiga do parâmetro `cache`, que prevalece se os dois forem enviados."
 )
 
 CREDITS_MAX = CreditsMax()

@@ -13,6 +13,7 @@ from balcao.service.availability import AvailabilityCounts
 from balcao.service.batching import BatchParts
 from balcao.service.clock import Clock
 from balcao.service.daily_totals import TotalsUpdater
+from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.derived_data import derived_data_builder
 from balcao.service.event_counter import EventCounter
 from balcao.service.fetching import MonthFetching
@@ -39,6 +40,7 @@ def build(
     factory: ProviderFactory,
     batches: BatchParts,
     availability: AvailabilityCounts,
+    deprecated_uses: DeprecatedUseCounts,
     write_export: Callable[[str], Awaitable[None]],
     mail: MailDelivery,
 ) -> Lifecycle:
@@ -52,6 +54,11 @@ def build(
         *requested_jobs(desk, now_ms),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
+
+    async def write_counts() -> None:
+        await availability.write_last()
+        await deprecated_uses.write_last()
+
     lifecycle = Lifecycle(
         parts,
         desk,
@@ -81,9 +88,10 @@ def build(
             EventCounter(desk.budgets, metrics.event).periodic(),
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
+            deprecated_uses.periodic(),
             *mail.periodic_tasks(),
         ],
-        at_end=availability.write_last,
+        at_end=write_counts,
     )
 
     def budgets() -> int | None:

@@ -30,6 +30,7 @@ from balcao.service import background
 from balcao.service.availability import AvailabilityCounts
 from balcao.service.batching import BatchParts, build_batches
 from balcao.service.clock import Clock
+from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.fetching import MonthMeasured
 from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
@@ -124,6 +125,9 @@ class _Assembly:
         self.desk = self.stores.desk
         self.snapshots = open_snapshots(self.home)
         self.availability = AvailabilityCounts(self.desk, clock.now_ms)
+        self.deprecated_uses = DeprecatedUseCounts(
+            self.desk, clock.now_ms, self.metrics.deprecated_use
+        )
         self.metrics.clock = partial(_clock_measured, clock)
         self.metrics.disk_reserve = lambda: (
             opened.disk_reserve.exists,
@@ -158,6 +162,7 @@ class _Assembly:
             self.clock.now_ms,
             self.pepper,
             safe_past_ms=self.clock.safe_past_ms,
+            count_deprecated=self.deprecated_uses.note,
         )
 
     @cached_property
@@ -193,6 +198,7 @@ class _Assembly:
             factory=self.factory,
             batches=self.batches,
             availability=self.availability,
+            deprecated_uses=self.deprecated_uses,
             write_export=FileWriting(self.desk, self.home.exports).write,
             mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
         )

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 
 from uuid_utils import uuid7
 
+from balcao.core.access import Caller
 from balcao.core.calendar import civil_day
+from balcao.core.deprecations import DeprecatedFeature
 from balcao.core.questions import Mode
 from balcao.core.receipts import ReceiptNumbers
 from balcao.examination.inventory import configured
@@ -50,6 +52,7 @@ def build_parts(  # noqa: PLR0917  # all open parts
     pepper: bytes,
     *,
     safe_past_ms: Callable[[], int] | None = None,
+    count_deprecated: Callable[[Caller, DeprecatedFeature], None] = lambda caller, feature: None,
 ) -> Parts:
     """Build the parts of lookups from the opened desk, caches and sources."""
     return Parts(
@@ -75,6 +78,7 @@ def build_parts(  # noqa: PLR0917  # all open parts
         batch_certificate_ms=round(settings.batch_certificate_seconds * 1000),
         result_hours=min(settings.result_days, settings.trace_days) * 24,
         safe_past_ms=safe_past_ms,
+        count_deprecated=count_deprecated,
     )
 
 

@@ -10,7 +10,8 @@ from functools import partial
 
 import structlog
 
-from balcao.core.calendar import HOUR_MS, details_since
+from balcao.core.calendar import HOUR_MS, civil_day_text, details_since
+from balcao.core.deprecations import KEPT_DAYS
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
 from balcao.core.store_mark import Standing, may_delete
@@ -203,6 +204,9 @@ class Retention:
             "mail": await self.desk.mail.purge(now),
             "availability": await self.desk.availability.purge(
                 now, now - AVAILABILITY_DAYS * DAY_MS
+            ),
+            "deprecated_uses": await self.desk.deprecated_uses.purge(
+                civil_day_text(now - KEPT_DAYS * DAY_MS)
             ),
             # The first day with complete details keeps them.
             "total_details": await self.desk.totals.coarsen(details_since(now, kept.trace_days)),

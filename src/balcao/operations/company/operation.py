@@ -135,7 +135,7 @@ class CompanyLookup(Operation):
 
     def parse(self, document: str, sent: Parameters) -> Question:
         cnpj = CNPJ.read(document)
-        days, from_header = CACHE.read(sent)
+        days, deprecated = CACHE.read(sent)
         strategy = STRATEGY.read(sent)
         full = OPTIN.read(sent) == "1"
         return Question(
@@ -143,7 +143,7 @@ class CompanyLookup(Operation):
             inquiries=(Inquiry(self.subject, cnpj, full_partners=full),),
             strategy=strategy,
             max_age_days=days,
-            deprecated_header=from_header,
+            deprecated=deprecated,
         )
 
     def fingerprint(self, question: Question) -> str:

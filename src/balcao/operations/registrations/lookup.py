@@ -151,7 +151,7 @@ class RegistrationLookup(Operation):
 
         Raises `InvalidInput`.
         """
-        days, from_header = CACHE.read(sent)
+        days, deprecated = CACHE.read(sent)
         strategy = STRATEGY.read(sent)
         fallback = FALLBACK.read(sent)
         addresses = ADDRESSES.read(sent)
@@ -164,7 +164,7 @@ class RegistrationLookup(Operation):
             strategy=strategy,
             max_age_days=days,
             error_fallback=fallback,
-            deprecated_header=from_header,
+            deprecated=deprecated,
             uf=uf,
             home_unknown=uf is None,
         )

@@ -21,13 +21,13 @@ _ADD = (
     " ON CONFLICT (account_id, feature, key_id, day)"
     " DO UPDATE SET requests = deprecated_use.requests + excluded.requests"
 )
-# Newest use first. Keys are never deleted.
+# Newest use first. Nobody has to change a program for a revoked key.
 _READ = (
-    "SELECT u.account_id, a.name, u.feature, u.key_id, k.name, k.prefix, k.revoked_ms,"
-    " max(u.day), CAST(sum(CASE WHEN u.day >= ? THEN u.requests ELSE 0 END) AS BIGINT)"
+    "SELECT u.account_id, a.name, u.feature, u.key_id, k.name, k.prefix, max(u.day),"
+    " CAST(sum(CASE WHEN u.day >= ? THEN u.requests ELSE 0 END) AS BIGINT)"
     " FROM deprecated_use AS u JOIN account AS a ON a.account_id = u.account_id"
-    " JOIN api_key AS k ON k.key_id = u.key_id {condition}"
-    " GROUP BY u.account_id, a.name, u.feature, u.key_id, k.name, k.prefix, k.revoked_ms"
+    " JOIN api_key AS k ON k.key_id = u.key_id AND k.revoked_ms IS NULL {condition}"
+    " GROUP BY u.account_id, a.name, u.feature, u.key_id, k.name, k.prefix"
     " ORDER BY max(u.day) DESC, a.name, u.feature, u.key_id LIMIT ?"
 )
 _PURGE = (
@@ -47,7 +47,6 @@ class KeyUse:
     key_id: int
     key: str
     prefix: str
-    revoked_ms: int | None
     last_day: str  # YYYY-MM-DD in Brasília
     requests: int  # since the first day that was asked for
 

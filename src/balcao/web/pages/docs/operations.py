@@ -193,7 +193,7 @@ def _headers(context: PageContext, trace: Trace) -> Sequence[tuple[str, str]]:
         origin=trace.origin,
         asked_ms=trace.asked_ms,
     )
-    sent = dict(lookup_headers(reply, (), trace.settled_ms, deprecated=False))
+    sent = dict(lookup_headers(reply, (), trace.settled_ms, deprecated=None))
     limits = context.tools.authenticator.limits_of(context.person.caller())
     sent[b"ratelimit-policy"] = rate_limit_policy(limits)
     return [
