@@ -1008,6 +1008,10 @@ class Balcao(SyncClient):
         """
         return self._ask(Call("GET", "/conta/v1/operacoes/{}", documents=(request_id,)))
 
+    def obsoletos(self) -> Answer[types.RespostaObsoletos]:
+        """Consultar o uso de recursos obsoletos."""
+        return self._ask(Call("GET", "/conta/v1/obsoletos"))
+
     def lotes(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaLotes]:
@@ -2152,6 +2156,10 @@ class BalcaoAsync(AsyncClient):
         request_id: O `request_id` da resposta, ou do cabeçalho `X-Request-Id`.
         """
         return await self._ask(Call("GET", "/conta/v1/operacoes/{}", documents=(request_id,)))
+
+    async def obsoletos(self) -> Answer[types.RespostaObsoletos]:
+        """Consultar o uso de recursos obsoletos."""
+        return await self._ask(Call("GET", "/conta/v1/obsoletos"))
 
     async def lotes(
         self, *, limite: int | None = None, cursor: str | None = None

@@ -1003,6 +1003,38 @@ class OperacaoAchada(TypedDict):
     """O `X-Referencia` da requisição, se enviado."""
 
 
+class RespostaObsoletos(TypedDict):
+    """Os recursos obsoletos que a conta ainda usa."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[UsoObsoleto]
+    """Do uso mais recente ao mais antigo; no máximo 1000."""
+
+
+class UsoObsoleto(TypedDict):
+    """O uso de um recurso obsoleto por uma chave."""
+
+    recurso: str
+    """O código do recurso, que não muda. Podem surgir outros: `cabecalho-cache`."""
+    titulo: str
+    """Nome do recurso."""
+    chave: str
+    """Nome da chave que usou o recurso."""
+    ultimo_uso: str
+    """Último dia de uso, em Brasília."""
+    requisicoes: int
+    """Requisições nos últimos 30 dias."""
+    aceito_ate: str | None
+    """Até quando o recurso funciona, pelo menos. Nulo se já foi removido."""
+    substituicao: str | None
+    """O que usar no lugar. Nulo se o recurso já foi removido."""
+
+
 class RespostaLotes(TypedDict):
     """Uma página de lotes."""
 

@@ -914,6 +914,14 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Consultar o uso de recursos obsoletos. */
+  async obsoletos(): Promise<Answer<types.RespostaObsoletos>> {
+    return this.ask({
+      method: "GET",
+      path: `/conta/v1/obsoletos`,
+    });
+  }
+
   /** Listar lotes. */
   async lotes(given: {
     /** Quantos por página, de 1 a 1000. */

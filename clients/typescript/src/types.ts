@@ -938,6 +938,36 @@ export interface OperacaoAchada {
   referencia: string | null;
 }
 
+/** Os recursos obsoletos que a conta ainda usa. */
+export interface RespostaObsoletos {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Do uso mais recente ao mais antigo; no máximo 1000. */
+  itens: Array<UsoObsoleto>;
+}
+
+/** O uso de um recurso obsoleto por uma chave. */
+export interface UsoObsoleto {
+  /** O código do recurso, que não muda. Podem surgir outros: `cabecalho-cache`. */
+  recurso: string;
+  /** Nome do recurso. */
+  titulo: string;
+  /** Nome da chave que usou o recurso. */
+  chave: string;
+  /** Último dia de uso, em Brasília. */
+  ultimo_uso: string;
+  /** Requisições nos últimos 30 dias. */
+  requisicoes: number;
+  /** Até quando o recurso funciona, pelo menos. Nulo se já foi removido. */
+  aceito_ate: string | null;
+  /** O que usar no lugar. Nulo se o recurso já foi removido. */
+  substituicao: string | null;
+}
+
 /** Uma página de lotes. */
 export interface RespostaLotes {
   /** Identificador desta requisição. */

@@ -11,6 +11,7 @@ from balcao.core.questions import Mode
 from balcao.http.account import AccountRoutes
 from balcao.http.batches import BatchRoutes
 from balcao.http.budgets import BudgetRoutes
+from balcao.http.deprecated_uses import DeprecatedUseRoutes
 from balcao.http.documentation import documentation
 from balcao.http.health import MetricsAccess, Probes
 from balcao.http.quotes import Quotes
@@ -50,6 +51,7 @@ def build(
     return [
         *routes_of(ReceiptRoutes(desk, blobs, parts.forget_callbacks)),
         *routes_of(AccountRoutes(desk, now_ms, exports)),
+        *routes_of(DeprecatedUseRoutes(desk, now_ms)),
         *routes_of(BudgetRoutes(parts, new_id)),
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchRoutes(batches, results)),

@@ -12,6 +12,7 @@ from balcao.http.assets import ASK_AGAIN, Asset
 from balcao.http.batches import BatchRoutes
 from balcao.http.budgets import BudgetRoutes
 from balcao.http.compat_routes import compat_routes
+from balcao.http.deprecated_uses import DeprecatedUseRoutes
 from balcao.http.health import Probes
 from balcao.http.openapi.document import build
 from balcao.http.quotes import Quotes, quotes_of
@@ -39,6 +40,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *(compat_routes(company, lambda mode, cnpj: None) if company is not None else ()),
         *routes_of(ReceiptRoutes),
         *routes_of(AccountRoutes),
+        *routes_of(DeprecatedUseRoutes),
         *routes_of(Probes),
         *routes_of(BatchRoutes),
         *routes_of(BudgetRoutes),
