@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from importlib import resources
 from typing import Any
 
 from markupsafe import Markup
 
 from balcao.batches.column_texts import columns_text
+from balcao.core.deprecations import FEATURES
+from balcao.core.writing import day
 from balcao.web.pages.docs import markdown
 from balcao.web.pages.docs.language import ENGLISH, PORTUGUESE, Language
 from balcao.web.pages.docs.navigation import Chapter, Leaf
@@ -16,6 +19,7 @@ _ADDRESS = "/docs/guias"
 _ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of another kind
 _HERE = "ENDERECO"  # the placeholder of this service's address in the texts
 _COLUMNS = "COLUNAS"  # that of the columns of batches' results
+_DEPRECATED = "OBSOLETOS"  # that of the rows of deprecated features
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +41,26 @@ def guides(
         if not language.is_source:
             text = ENGLISH.joinpath("guides", f"{name}.md").read_text("utf-8")
         text = text.replace(_HERE, address).replace(_COLUMNS, columns_text())
+        text = text.replace(_DEPRECATED, _deprecated_rows(language))
         title, _, body = text.partition("\n")
         found[name] = _guide(name, title.removeprefix("# "), body, language)
     return found
+
+
+def _deprecated_rows(language: Language) -> str:
+    """Return the rows of the table of deprecated features."""
+    written = day if language.is_source else date.isoformat
+    rows = (
+        (
+            language.say(each.title),
+            f"`{each.code}`",
+            written(each.since),
+            written(each.last_day),
+            language.say(each.replacement),
+        )
+        for each in FEATURES.values()
+    )
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def sources(document: Mapping[str, Any]) -> Mapping[str, str]:
