@@ -379,3 +379,19 @@ def test_the_age_of_the_newest_backup(fresh: Shell, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("BALCAO_BACKUP_EVERY_HOURS", "0")
     assert statuses(shell)["backup"] == "ok"
     assert "desativados" in shell("doctor").out
+
+
+def test_keys_that_expire_soon(shell: Shell) -> None:
+    today = datetime.now(BRASILIA).date()
+    shell("account create acme --plan pre_pago")
+    shell(f"key create acme --name depois --expires {today + timedelta(days=30)}")
+    assert statuses(shell)["chaves"] == "ok"
+    shell(f"key create acme --name breve --expires {today + timedelta(days=3)}")
+    assert statuses(shell)["chaves"] == "warn"
+    text = " ".join(shell("doctor").out.split())
+    assert (
+        f"1 chave vence em até 14 dias: breve (acme) em {today + timedelta(days=3):%d/%m/%Y}"
+        in text
+    )
+    assert "key create CONTA" in text
+    assert "depois (acme)" not in text

@@ -8,11 +8,13 @@ from balcao.core.database_server import remarks, too_old
 from balcao.core.errors import PepperDiffers
 from balcao.core.findings import Finding
 from balcao.core.freshness import DAY_MS
-from balcao.core.writing import counted
+from balcao.core.key_expiry import REPLACEMENT, WITHIN_DAYS, expiring
+from balcao.core.writing import counted, day
 from balcao.examination.failures import explain
 from balcao.examination.wording import apart_text, program, whole
 from balcao.storage.desk.batch_queries import standing_of
 from balcao.storage.desk.check import check_books
+from balcao.storage.desk.queries import keys_with_expiry
 from balcao.storage.pepper import may_be_pepper
 from balcao.storage.places import DataPlace, DeskInspection
 
@@ -23,6 +25,8 @@ CLOCK_SECONDS_MAX = 2.0
 
 # Being stopped for longer is rarer than a clock that is ahead.
 IDLE_DAYS_MAX = 30
+
+_KEYS_NAMED_MAX = 10
 
 JOB_STATES: Mapping[str, str] = {
     "waiting": "na fila",
@@ -70,6 +74,7 @@ def database(
         yield from _pepper(look, pepper)
         yield from _clock_of_books(look, now_ms)
         yield from _books(look)
+        yield from _expiring_keys(look, now_ms())
         yield from _jobs(look)
         yield from _batches(look)
 
@@ -151,6 +156,28 @@ def _books(look: DeskInspection) -> Iterator[Finding]:
             remarks or f"{whole(books.budgets)} conferidos",
             "orçamentos",
         )
+
+
+def _expiring_keys(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
+    """Report keys that expire soon, by name and account."""
+    keys, accounts = keys_with_expiry(look.connection)
+    ending = expiring(keys, now_ms)
+    if not ending:
+        yield Finding("ok", f"nenhuma vence em até {WITHIN_DAYS} dias", "chaves")
+        return
+    names = [
+        f"{one.key.name} ({accounts[one.key.account_id]}) em {day(one.last_day)}"
+        for one in ending[:_KEYS_NAMED_MAX]
+    ]
+    more = len(ending) - len(names)
+    text = counted(len(ending), "chave vence", "chaves vencem")
+    yield Finding(
+        "warn",
+        f"{text} em até {WITHIN_DAYS} dias: {', '.join(names)}"
+        + (f" e mais {whole(more)}" if more else "")
+        + f". {REPLACEMENT} Comandos: {program()} key create CONTA e {program()} key revoke NÚMERO",
+        "chaves",
+    )
 
 
 def _jobs(look: DeskInspection) -> Iterator[Finding]:

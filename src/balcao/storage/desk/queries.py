@@ -1,6 +1,6 @@
 """Queries of accounts, keys, ledger and receipts, the same on any engine."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
@@ -244,6 +244,18 @@ def find_account(connection: SqlConnection, account_id: int) -> Account:
     if row is None:
         raise LookupError(account_id)
     return _account(row)
+
+
+def keys_with_expiry(connection: SqlConnection) -> tuple[Sequence[Key], Mapping[int, str]]:
+    """Return the unrevoked keys that expire, of accounts in force, and the names of accounts."""
+    accounts: Any = connection.execute(
+        "SELECT account_id, name FROM account WHERE suspended_ms IS NULL"
+    ).fetchall()
+    names = dict(accounts)
+    rows: Any = connection.execute(
+        f"{_KEYS} WHERE expires_ms IS NOT NULL AND revoked_ms IS NULL"
+    ).fetchall()
+    return [key for key in map(_key, rows) if key.account_id in names], names
 
 
 def _key(row: Any) -> Key:
