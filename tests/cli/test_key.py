@@ -1,5 +1,6 @@
 """`balcao key`."""
 
+import asyncio
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -7,7 +8,9 @@ from datetime import datetime
 import pytest
 
 from balcao.core.access import is_well_formed, key_hash
-from balcao.core.calendar import BRASILIA
+from balcao.core.calendar import BRASILIA, civil_day_text
+from balcao.core.deprecations import DeprecatedUse
+from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell
 from tests.service import at_once
 
@@ -239,3 +242,18 @@ def test_only_networks_of_a_face_key_can_change(shell: Shell) -> None:
     shell("key change 1 --ip 203.0.113.8")
     answer = shell("key show 1 --json").json
     assert (answer["ips"], answer["operations"]) == (["203.0.113.8/32"], ["compat/brasilapi"])
+
+
+def test_keys_that_use_deprecated_features(shell: Shell) -> None:
+    assert "Nenhuma chave ativa usa" in shell("key deprecated").out
+    shell("key create acme --name erp")
+    with shell.desk() as desk:
+        (key,) = desk.keys(1)
+        today = civil_day_text(system_now_ms())
+        use = DeprecatedUse(1, "cabecalho-cache", key.key_id, today, 7)
+        asyncio.run(desk.deprecated_uses.add([use]))
+    (found,) = shell("key deprecated acme --json").json
+    assert (found["account"], found["key"], found["requests"]) == ("acme", "erp", 7)
+    assert "Cabeçalho cache" in shell("key deprecated").out
+    shell("key revoke 1")
+    assert shell("key deprecated --json").json == []

@@ -20,7 +20,10 @@ from balcao.core.access import (
     KeyRestrictions,
     network_text,
 )
+from balcao.core.calendar import civil_day
 from balcao.core.compat_apis import COMPAT_API_TITLES, compat_operation
+from balcao.core.deprecations import shown_since, title_of
+from balcao.core.key_expiry import is_in_force
 from balcao.service.clock import system_now_ms
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 NAME_CHARACTERS_MAX = 100
+USES_MAX = 10_000
 
 KeyNumber: TypeAlias = Annotated[
     int, typer.Argument(metavar="CHAVE", help="Número da chave (key list).")
@@ -316,6 +320,44 @@ def revoke(key_id: KeyNumber, as_json: AsJson = False) -> None:
     show(as_json, _record(owner, revoked), text)
 
 
+@app.command("deprecated")
+def list_deprecated_uses(
+    account: Annotated[
+        str | None, typer.Argument(metavar="CONTA", help="Só as chaves desta conta.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lista as chaves ativas que usam recursos obsoletos da API.
+
+    As requisições são as dos últimos 30 dias. Um uso aparece por 90 dias.
+
+    Exemplo:
+
+      $ balcao key deprecated
+    """
+    with open_installation() as local:
+        only = None if account is None else local.account(account).account_id
+        since = shown_since(civil_day(local.now_ms()))
+        uses = local.desk.deprecated_uses.read(only, since, USES_MAX)
+    table = TextTable(
+        uses,
+        {
+            "Conta": "account",
+            "Nº": "key_id",
+            "Chave": "key",
+            "Começa com": lambda use: f"{use.prefix}…",
+            "Recurso": lambda use: title_of(use.feature),
+            "Último uso": lambda use: writing.day(use.last_day),
+            "Requisições": "requests",
+        },
+        numbers=("Nº", "Requisições"),
+        foldable=("Conta", "Chave", "Recurso"),
+        empty="Nenhuma chave ativa usa recursos obsoletos.",
+    )
+    names = "account_id account feature key_id key prefix last_day requests"
+    show(as_json, [record(use, names) for use in uses], table)
+
+
 def _found(desk: "Desk", key_id: int) -> tuple[Account, Key]:
     for account in desk.accounts():
         for key in desk.keys(account.account_id):
@@ -386,9 +428,7 @@ def _rules(key: Key) -> str:
 def _state(key: Key) -> str:
     if key.revoked_ms is not None:
         return f"revogada em {when(key.revoked_ms)}"
-    if key.expires_ms is not None and key.expires_ms <= system_now_ms():
-        return "vencida"
-    return "ativa"
+    return "ativa" if is_in_force(key, system_now_ms()) else "vencida"
 
 
 def _limits(key: Key) -> str:
