@@ -192,7 +192,7 @@ def test_what_needs_attention_comes_before_the_box(house: Service) -> None:
     browser = signed_in(house, who)
     assert attention(browser.get("/app")) == []
     account = house.balance(who)
-    for name, days in (("breve", 10), ("depois", 20), ("sem prazo", None)):
+    for name, days in (("breve", 10), ("longe", 20), ("sem prazo", None)):
         ends = None if days is None else now + days * 86_400_000 + 1000
         issue_key(house.desk, Home(house.folder), account, name, now, expires_ms=ends)
     charged = Charge(
@@ -205,8 +205,9 @@ def test_what_needs_attention_comes_before_the_box(house: Service) -> None:
     assert credits == (
         "Créditos para menos de uma semana: 100 disponíveis, 400 gastos nos últimos 7 dias"
     )
-    assert f"Chave “breve” vale até {day}" in keys
-    assert not [text for text in keys if "depois" in text or "sem prazo" in text]
+    (soon,) = [text for text in keys if text.startswith(f"Chave “breve” vale até {day}.")]
+    assert soon.endswith("Crie uma chave nova, troque-a nos programas e depois revogue a antiga.")
+    assert not [text for text in keys if "longe" in text or "sem prazo" in text]
     assert attention(signed_in(house, who, "consultant").get("/app")) == []
 
 

@@ -56,6 +56,7 @@ _ALSO_UNDER: Mapping[str, Sequence[str]] = {
         "/app/operador/dados-abertos",
         "/app/operador/copias",
         "/app/operador/prorrogacoes",
+        "/app/operador/obsoletos",
         "/app/operador/configuracoes",
         "/app/operador/auditoria",
     ),

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from balcao.core.access import PLAN_WORDS
 from balcao.core.calendar import HOUR_MS, civil_month
+from balcao.core.key_expiry import REPLACEMENT, expiring
 from balcao.core.ledger import spent_credits
 from balcao.core.notices import Tone
 from balcao.core.writing import counted, day, whole
@@ -19,7 +20,7 @@ from balcao.web.kit.lookups.forms import FORMS
 from balcao.web.pages import history
 from balcao.web.pages.batches import BatchView, latest_batches
 from balcao.web.pages.companies import WITHIN_DAYS, expiring_certificates, recent_companies
-from balcao.web.pages.keys import expiring_keys, visible_budgets
+from balcao.web.pages.keys import visible_budgets
 
 RECENT_SHOWN = 8
 BATCHES_SHOWN = 3
@@ -121,9 +122,10 @@ def _waiting_batches(batches: Sequence[BatchView], now_ms: int) -> Iterator[Pend
 def _ending_keys(context: PageContext) -> Iterator[Pending]:
     """Yield the keys that expire soon, to managers."""
     if context.person.is_manager:
-        for key, last in expiring_keys(context):
-            text = f"Chave “{key.name}” vale até {day(last)}"
-            yield Pending("warn", text, "Criar outra", "/app/chaves")
+        keys = context.desk.keys(context.account.account_id)
+        for each in expiring(keys, context.now_ms()):
+            text = f"Chave “{each.key.name}” vale até {day(each.last_day)}. {REPLACEMENT}"
+            yield Pending("warn", text, "Criar chave", "/app/chaves#nova")
 
 
 async def _month(context: PageContext) -> str | None:

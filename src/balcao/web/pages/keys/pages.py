@@ -17,22 +17,24 @@ from balcao.core.access import (
     KeyRestrictions,
     network_text,
 )
-from balcao.core.calendar import HOUR_MS, civil_day, day_starts_ms
+from balcao.core.calendar import day_starts_ms
 from balcao.core.compat_apis import COMPAT_API_TITLES
+from balcao.core.deprecations import SHOWN_DAYS
 from balcao.core.errors import FormDone
+from balcao.core.key_expiry import REPLACEMENT, WITHIN_DAYS, expiring, is_in_force
 from balcao.core.writing import listed
 from balcao.operations.contract import curl_line
 from balcao.operations.names import SHORT
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.deprecated_uses import uses_of
 from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.snippets import for_reader
 from balcao.web.kit.typed import NAME, TypedForm, read
 from balcao.web.kit.words.vocabulary import Word
 
 IN_FORCE_MAX = 50
-EXPIRING_WITHIN_DAYS = 14
 # Number of revoked and expired keys shown, the newest.
 ENDED_SHOWN = 20
 _LIMIT_MAX = 10**9
@@ -168,14 +170,14 @@ def state_of(key: Key, now_ms: int) -> Word:
     """Return whether a key is in force, as a word."""
     if key.revoked_ms is not None:
         return Word("Revogada", "neutral")
-    if key.expires_ms is not None and key.expires_ms <= now_ms:
+    if not is_in_force(key, now_ms):
         return Word("Vencida", "warn")
     return Word("Em vigor", "good")
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
     """Show the list, and the form for a new key."""
-    return _listed(context, account, base, message=_DONE.get(context.query("feito")))
+    return await _listed(context, account, base, message=_DONE.get(context.query("feito")))
 
 
 async def create(context: PageContext, account: Account, base: str) -> Response:
@@ -185,10 +187,10 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
     typed = read(NewKeyForm, context.form, {"now_ms": now})
     if not isinstance(typed, NewKeyForm) or not form_id:
         complaints = {} if isinstance(typed, NewKeyForm) else typed
-        return _listed(context, account, base, 422, complaints=complaints)
+        return await _listed(context, account, base, 422, complaints=complaints)
     # No await from here to the key's entry, so that two forms cannot exceed the limit together.
     if len(_in_force(tools.desk.keys(account.account_id), now)) >= IN_FORCE_MAX:
-        return _listed(context, account, base, 422, alert=_TOO_MANY)
+        return await _listed(context, account, base, 422, alert=_TOO_MANY)
     signed = context.signature(form_id)
     try:
         text, key = issue_key(
@@ -204,7 +206,7 @@ async def create(context: PageContext, account: Account, base: str) -> Response:
             signed=signed,
         )
     except FormDone:
-        return _listed(context, account, base, 409, alert=_FORM_DONE)
+        return await _listed(context, account, base, 409, alert=_FORM_DONE)
     example = curl_line(tools.parts.operations["company"], text, tools.settings.address)
     # Operators pass the key on, and get no programs with it.
     programs = () if context.person.is_operator else for_reader(tools.settings.address, text)
@@ -309,23 +311,10 @@ def _key_in(context: PageContext, account: Account) -> Key:
 
 
 def _in_force(keys: Sequence[Key], now_ms: int) -> Sequence[Key]:
-    return [key for key in keys if state_of(key, now_ms).tone == "good"]
+    return [key for key in keys if is_in_force(key, now_ms)]
 
 
-def expiring_keys(context: PageContext) -> Sequence[tuple[Key, datetime.date]]:
-    """Return the account's keys that expire soon with their last days, the next one first."""
-    now = context.now_ms()
-    soon = now + EXPIRING_WITHIN_DAYS * 24 * HOUR_MS
-    ending = [
-        (key.expires_ms, key)
-        for key in _in_force(context.desk.keys(context.account.account_id), now)
-        if key.expires_ms is not None and key.expires_ms <= soon
-    ]
-    ending.sort(key=lambda each: each[0])
-    return [(key, civil_day(expires_ms - 1)) for expires_ms, key in ending]
-
-
-def _listed(
+async def _listed(
     context: PageContext, account: Account, base: str, status: int = 200, **values: object
 ) -> Response:
     """Return the list and the form; `values` is the outcome of a form."""
@@ -344,6 +333,11 @@ def _listed(
         ended=[(key, state_of(key, now)) for key in ended[:ENDED_SHOWN]],
         ended_more=max(0, len(ended) - ENDED_SHOWN),
         in_force_max=IN_FORCE_MAX,
+        expiring=expiring(keys, now),
+        within_days=WITHIN_DAYS,
+        replacement=REPLACEMENT,
+        uses=await uses_of(context, account.account_id),
+        shown_days=SHOWN_DAYS,
         limits=context.settings.limits_by_plan[account.plan],
         today=filters.today_of(context).isoformat(),
         operations=OPERATIONS,
