@@ -461,6 +461,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app/operador/dados-abertos", "/app/operador/auditoria", "/app/operador/sistema",
         "/app/operador/copias", "/app/operador/configuracoes", "/app/operador/prorrogacoes",
         "/app/operador/primeiros-passos", f"/app/operador/contas/{number}/usuarios",
+        "/app/operador/obsoletos",
     ]  # fmt: skip
     return [
         (None, "/"), (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),

@@ -28,7 +28,7 @@ OFFICE = "/app/operador"
 SYSTEM = f"{OFFICE}/sistema"
 # A closed port: the connection is refused at once.
 CNPJA = CnpjaSettings(url="http://127.0.0.1:9", key=SecretStr("abre-te-sesamo"))
-PAGES = ("sistema", "copias", "configuracoes", "prorrogacoes", "primeiros-passos")
+PAGES = ("sistema", "copias", "configuracoes", "prorrogacoes", "obsoletos", "primeiros-passos")
 
 
 @pytest.fixture
