@@ -4,10 +4,12 @@ The newer version is this program with one more migration.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -164,6 +166,26 @@ def test_the_second_node_waits_for_the_first(address: str, newer: Callable[..., 
         )
         second.result(PATIENCE_SECONDS)
     assert steps == ["waits"]
+    assert query(address, NOW_THERE) == OLD + 1
+
+
+def test_a_migration_gives_way_to_a_long_transaction(
+    filled: Shell, address: str, newer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other requests for the table would queue behind a migration that waits for it."""
+    newer()
+    with psycopg.connect(address) as reader:
+        reader.execute("SELECT count(*) FROM account")
+
+        def pause(seconds: float) -> None:
+            with psycopg.connect(address, autocommit=True) as other:
+                other.execute("SET lock_timeout = '1ms'")
+                other.execute("UPDATE account SET name = name")  # nothing queues
+            reader.rollback()
+
+        monkeypatch.setattr(schema, "_TABLE_LOCK_MS_MAX", 10)
+        monkeypatch.setattr(schema, "time", SimpleNamespace(sleep=pause, monotonic=time.monotonic))
+        filled("account list")
     assert query(address, NOW_THERE) == OLD + 1
 
 
