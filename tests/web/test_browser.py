@@ -441,7 +441,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app", "/app/procurar", "/app/busca", f"/app/empresas/{NEGATIVE}",
         "/app/empresas/90010007000268", "/app/consultas", "/app/extrato?agrupar=cliente&por_dia=1",
         "/app/extrato", "/app/extrato/2026-09", "/app/chaves",
-        "/app/historico", "/app/historico?nome=ninguem&erros=1",
+        "/app/historico", "/app/historico?nome=ninguem&vencimento=30",
         "/app/historico?cobradas=1&arquivo=csv",
         "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",
         f"/app/chaves/{key.key_id}/revogar", f"/app/chaves/{key.key_id}/regras", "/app/nada",
@@ -457,7 +457,7 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         "/app/operador", "/app/procurar", "/app/operador/contas", "/app/operador/contas/nova",
         f"/app/operador/contas/{number}", f"/app/operador/contas/{number}/historico",
         f"/app/operador/contas/{number}/extrato", f"/app/operador/contas/{number}/extrato/2026-09",
-        "/app/operador/operadores", "/app/operador/fontes", "/app/operador/fontes?ambiente=test",
+        "/app/operador/operadores", "/app/operador/fontes?ativar=cnpja", "/app/operador/fontes?ambiente=test",
         "/app/operador/dados-abertos", "/app/operador/auditoria", "/app/operador/sistema",
         "/app/operador/copias", "/app/operador/configuracoes", "/app/operador/prorrogacoes",
         "/app/operador/primeiros-passos", f"/app/operador/contas/{number}/usuarios",
@@ -465,10 +465,12 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
     ]  # fmt: skip
     return [
         (None, "/"), (None, "/app/entrar"), (None, "/status"), (None, "/app/convite/nada"),
-        (None, "/docs"), (None, "/docs/chaves"), (None, "/docs/sandbox"),
-        (None, "/docs/guias/lotes"), (None, "/docs/busca?q=uf"), (None, "/docs/busca?q=nada+disso"),
-        (None, "/docs/operacoes/criar-lote"), (None, "/docs/operacoes/sintegra"),
-        (None, "/docs/erros"), (None, "/docs/erros/COTACAO_MUDOU"),
+        # Both languages share the templates: one of them for each kind of page.
+        (None, "/docs"), (None, "/docs/chaves"), (None, "/docs/sandbox"), (None, "/docs/en"),
+        (None, "/docs/en/guias/lotes"), (None, "/docs/busca?q=uf"),
+        (None, "/docs/en/busca?q=nothing+at+all"), (None, "/docs/operacoes/criar-lote"),
+        (None, "/docs/en/operacoes/sintegra"), (None, "/docs/erros"),
+        (None, "/docs/en/erros/COTACAO_MUDOU"),
         (people.MANAGER, "/docs/operacoes/certidao-negativa-de-debitos-federal"),
         *((people.MANAGER, path) for path in mine), *((people.OPERATOR, path) for path in theirs),
     ]  # fmt: skip
