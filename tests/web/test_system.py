@@ -15,6 +15,7 @@ from balcao.core.people import AT_THE_TERMINAL
 from balcao.providers.cnpja.settings import CnpjaSettings
 from balcao.service.clock import system_now_ms
 from balcao.settings.groups import Group
+from balcao.web.kit import guard
 from balcao.web.kit.configured import ConfiguredSources
 from balcao.web.kit.examinations import Examinations
 from balcao.web.kit.month_age import MonthAge
@@ -190,9 +191,17 @@ def test_an_account_with_credits_and_its_first_person(operator: Browser) -> None
     fields = {"creditos": "1.000", "pessoa": "Ana Lima", "email": "ana@empresa.test"}
     form_id = new_token()
     answer = open_account(operator, "acme", form_id=form_id, **fields)
-    assert answer.status == 201
-    assert answer.text.count("/app/convite/") >= 1
     acme = account(operator.house, "acme")
+    here = f"{OFFICE}/contas/{acme.account_id}"
+    assert (answer.status, answer.location) == (303, here)
+    shown = operator.get(here)
+    assert "Conta acme criada, 1.000 créditos" in shown.words
+    assert "/app/convite/" in shown.text
+    assert 'balcao-convite=""' in shown.headers["set-cookie"]  # shown once
+    other = operator.house.account("outra")
+    assert "/app/convite/" not in operator.get(f"{OFFICE}/contas/{other.account_id}").text
+    del operator.cookies[guard.NEW_LINK]
+    assert "/app/convite/" not in operator.get(here).text
     assert acme.balance_credits == 1_000
     (ana,) = operator.house.desk.people.users(acme.account_id)
     assert (ana.name, ana.role) == ("Ana Lima", "manager")

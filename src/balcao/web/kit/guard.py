@@ -21,6 +21,7 @@ from balcao.web.kit.words.vocabulary import MODES, ROLES
 
 _SECURE_PREFIX = "__Host-"
 SESSION, FIRST_VISIT = "balcao", "balcao-visita"
+NEW_LINK = "balcao-convite"  # a one-time link that the next page shows
 KNOWN_BROWSER = "balcao-navegador"  # a person has signed in here before
 
 MINUTE_MS = 60_000
@@ -45,6 +46,12 @@ def set_cookie(
     """Store a token in this browser, until it is closed or for `max_age` seconds."""
     name = cookie_name(name, secure=secure)
     response.set_cookie(name, token, max_age, secure=secure, httponly=True, samesite="lax")
+
+
+def drop_cookie(response: Response, name: str, *, secure: bool) -> None:
+    """Remove a cookie of ours from this browser."""
+    name = cookie_name(name, secure=secure)
+    response.delete_cookie(name, secure=secure, httponly=True, samesite="lax")
 
 
 async def visitor_of(request: Request, tools: Tools) -> Visitor | None:

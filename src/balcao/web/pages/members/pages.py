@@ -170,20 +170,17 @@ def _is_self(context: PageContext, user: User) -> bool:
 
 
 async def with_link(
-    context: PageContext,
-    user: User,
-    base: str,
-    form_id: str | None,
-    *,
-    is_new: bool,
-    opened: Account | None = None,
+    context: PageContext, user: User, base: str, form_id: str | None, *, is_new: bool
 ) -> Response:
-    """Make a link, send it if there is a mail server, and show it, once.
+    """Make a link, send it if there is a mail server, and show it, once. Raises `FormDone`."""
+    token = await new_link(context, user, form_id, is_new=is_new)
+    return link_page(context, user, base, token, is_new=is_new)
 
-    `opened`: the account just opened. Raises `FormDone`.
-    """
+
+async def new_link(context: PageContext, user: User, form_id: str | None, *, is_new: bool) -> str:
+    """Make a link, and send it if there is a mail server. Raises `FormDone`."""
     tools, signed, now = context.tools, context.signature(form_id), context.now_ms()
-    token = await make_link(
+    return await make_link(
         tools.desk.people,
         "set_password",
         user.user_id,
@@ -193,15 +190,27 @@ async def with_link(
         if tools.outbox is None
         else partial(tools.outbox.invitation, user, now, LINK_HOURS, is_new=is_new),
     )
+
+
+def link_page(
+    context: PageContext,
+    user: User,
+    base: str,
+    token: str,
+    *,
+    is_new: bool,
+    opened: Account | None = None,
+) -> Response:
+    """Show a new link. `opened`: the account just opened, on whose own page it is shown."""
     return context.page(
         "usuario_link.html",
-        201,
+        201 if opened is None else 200,
         user=user,
         address=base,
-        link=one_time_link(tools.settings.address, token),
+        link=one_time_link(context.tools.settings.address, token),
         hours=LINK_HOURS,
         is_new=is_new,
-        sent=tools.outbox is not None,
+        sent=context.tools.outbox is not None,
         opened=opened,
     )
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
+from balcao.accounts.links import token_digest
 from balcao.core.access import PLAN_WORDS, Account
 from balcao.core.calendar import civil_day, civil_month
 from balcao.core.errors import TermsRefused
@@ -13,12 +14,13 @@ from balcao.core.ledger import DoneBefore, InsufficientFunds, available_credits,
 from balcao.core.terms import top_up
 from balcao.core.writing import credits, whole
 from balcao.storage.people import Terms
+from balcao.web.kit import guard
 from balcao.web.kit.account_pages import ACCOUNTS, done
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.drawing import bars_by_day, bars_of
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES
-from balcao.web.pages.members import member
+from balcao.web.pages.members import link_page, member
 from balcao.web.pages.operator.accounts import last_use_ms
 from balcao.web.pages.operator.forms import CreditsForm, TermsForm, once
 from balcao.web.pages.operator.operators import turn_totp_off
@@ -37,8 +39,20 @@ _DONE: Mapping[str, str] = {
 
 
 async def show(context: PageContext, account: Account, base: str) -> Response:
-    """Show the account, except its keys, users and requests."""
-    return await _shown(context, account)
+    """Show the account, except its keys, users and requests; just opened, its manager's link."""
+    name = guard.cookie_name(guard.NEW_LINK, secure=context.is_secure)
+    token = context.request.cookies.get(name)
+    if token is None:
+        return await _shown(context, account)
+    link = context.desk.people.link(token_digest(token), context.now_ms())
+    if link is None or link.user is None or link.user.account_id != account.account_id:
+        response = await _shown(context, account)
+    else:
+        response = link_page(
+            context, link.user, f"{base}/usuarios", token, is_new=True, opened=account
+        )
+    guard.drop_cookie(response, guard.NEW_LINK, secure=context.is_secure)
+    return response
 
 
 async def _shown(

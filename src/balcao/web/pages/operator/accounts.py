@@ -13,16 +13,18 @@ from balcao.core.people import Signature
 from balcao.core.terms import top_up
 from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
+from balcao.web.kit import guard
 from balcao.web.kit.account_pages import ACCOUNTS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.ordering import OrderBy, ordering_of
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.typed import read
 from balcao.web.kit.words.vocabulary import MODES
-from balcao.web.pages.members import with_link
+from balcao.web.pages.members import new_link
 from balcao.web.pages.operator.forms import NewAccountForm, once
 
 PER_PAGE = 50
+NEW_LINK_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,10 @@ async def _first_credits(
 async def _first_person(
     context: PageContext, account: Account, typed: NewAccountForm, signed: Signature
 ) -> Response | None:
-    """Add a manager and show their link, once; None: this form added them before."""
+    """Add a manager and redirect to the account's page, which shows their link, once.
+
+    None: this form added them before.
+    """
     new = NewUser(typed.manager_email, typed.manager_name, "manager", account.account_id)
     base = f"{ACCOUNTS}/{account.account_id}/usuarios"
     people, now = context.desk.people, context.now_ms()
@@ -184,5 +189,9 @@ async def _first_person(
         return None
     except EmailTaken:
         return context.redirect(base, feito="email")
-    opened = context.desk.account(account.account_id)  # with its credits
-    return await with_link(context, user, base, None, is_new=True, opened=opened)
+    token = await new_link(context, user, None, is_new=True)
+    response = context.redirect(f"{ACCOUNTS}/{account.account_id}")
+    guard.set_cookie(
+        response, guard.NEW_LINK, token, secure=context.is_secure, max_age=NEW_LINK_SECONDS
+    )
+    return response

@@ -199,8 +199,7 @@ async def leave(context: PageContext) -> Response:
     if context.visitor is not None:
         await context.desk.people.close_session(context.visitor.token_digest)
     response = context.redirect("/app/entrar")
-    name = guard.cookie_name(guard.SESSION, secure=context.is_secure)
-    response.delete_cookie(name, secure=context.is_secure, httponly=True)
+    guard.drop_cookie(response, guard.SESSION, secure=context.is_secure)
     # Also pages that the browser kept for its back button; not cookies, which hold choices.
     response.headers["clear-site-data"] = '"cache", "storage"'
     return response
