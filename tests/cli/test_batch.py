@@ -43,7 +43,7 @@ def test_from_a_file_to_its_results(shell: Shell) -> None:
 
     run_jobs(number)
     result = shell(f"batch show {number} --account teste").out
-    assert "cotado" in result
+    assert "Aguardando confirmação" in result
     assert "2 linhas, 2 válidas, 2 na fila" in result
     begin = result.partition(" batch confirm ")[2]  # as printed
     answer = shell(f"batch confirm {begin.strip()} --json").json
@@ -73,7 +73,7 @@ def test_errors_are_explained(shell: Shell) -> None:
     number = shell(words).json["id"]
     assert "recebido" in shell(f"batch pause {number} --account teste", code=1).err
     run_jobs(number)
-    assert "recusado" in shell(f"batch show {number} --account teste").out
+    assert "Lista recusada" in shell(f"batch show {number} --account teste").out
     shell(f"batch show {number} --account teste --wait", code=1)  # so that a script stops
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from balcao.batches.comparing import CheckResult
-from balcao.core.batches import RowState
+from balcao.core.batches import BatchState, RowState
 
 STATES: Mapping[RowState, str] = {
     "pendente": "Na fila",
@@ -14,6 +14,19 @@ STATES: Mapping[RowState, str] = {
     "invalida": "Inválida",
     "repetida": "Repetida",
     "cancelada": "Não consultada",
+}
+
+BATCH_STATES: Mapping[BatchState, str] = {
+    "recebido": "Na fila",
+    "validando": "Lendo a lista",
+    "cotado": "Aguardando confirmação",
+    "executando": "Em andamento",
+    "pausado": "Pausado",
+    "concluido": "Concluído",
+    "encerrando": "Encerrando",
+    "encerrado": "Encerrado antes do fim",
+    "expirado": "Cotação vencida",
+    "recusado": "Lista recusada",
 }
 
 COMPARISONS: Mapping[CheckResult, str] = {

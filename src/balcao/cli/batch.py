@@ -158,7 +158,8 @@ def list_batches(account: AccountOption, as_json: AsJson = False) -> None:
             "Criado em": "created_ms",
         },
         numbers=("Linhas", "Créditos"),
-        foldable=("Lote", "Nome"),
+        foldable=("Nome",),
+        unbroken=("Lote",),
         empty="Esta conta ainda não tem lotes.",
     )
     show(as_json, [msgspec.to_builtins(batch_answer(each)) for each in info], table)
@@ -337,13 +338,16 @@ def _bar() -> "Iterator[Callable[[BatchInfo], None]]":
             total = None if batch.state in {"recebido", "validando"} else batch.rows()
             left = batch.rows("pendente", "em_andamento")
             done = batch.rows() - left
-            progress.update(task, description=batch.state, total=total, completed=done)
+            progress.update(task, description=_state(batch), total=total, completed=done)
 
         yield update
 
 
 def _state(batch: "StoredBatch") -> str:
-    return batch.state if batch.reason is None else f"{batch.state} ({batch.reason})"
+    from balcao.service.batching import BATCH_STATES, pause_of
+
+    pause = pause_of(batch, None)
+    return BATCH_STATES[batch.state] if pause is None else pause.title
 
 
 def _print(

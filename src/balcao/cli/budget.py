@@ -164,7 +164,8 @@ def list_budgets(account: AccountName, as_json: AsJson = False) -> None:
             ),
         },
         numbers=("Reservados",),
-        foldable=("Id", "Nome", "De"),
+        foldable=("Nome", "De"),
+        unbroken=("Id",),
     )
     show(as_json, [as_record(each) for each in budgets], table)
 

@@ -12,9 +12,11 @@ from balcao.batches.batch_context import RUN, VALIDATE, BatchContext, RowPacer
 from balcao.batches.desk import BatchDesk, BatchInfo, Upload
 from balcao.batches.file_admission import FileAdmission
 from balcao.batches.file_scheduling import FileSlots, ReadingOrder
+from balcao.batches.pauses import pause_of
 from balcao.batches.results import MEDIA, Results
 from balcao.batches.running import BatchRunner
 from balcao.batches.validating import BatchValidator
+from balcao.batches.words import BATCH_STATES
 from balcao.core.access import Caller
 from balcao.core.availability import ALL_UFS
 from balcao.core.batches import ERASE
@@ -30,6 +32,7 @@ from balcao.storage.contract import Blobs
 
 # Also used by the command line.
 __all__ = [
+    "BATCH_STATES",
     "MEDIA",
     "BatchInfo",
     "BatchParts",
@@ -37,6 +40,7 @@ __all__ = [
     "all_circuits_open",
     "batch_answer",
     "build_batches",
+    "pause_of",
 ]
 
 COUNT_SECONDS = 15.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from balcao.batches import words as row_words
+from balcao.batches import words
 from balcao.batches.pauses import pause_of
 from balcao.core.batches import BatchState, RowState
 from balcao.core.notices import Notice, Tone
@@ -11,17 +11,20 @@ from balcao.lookup.source_status import QuotedSource
 from balcao.storage.batches import StoredBatch
 from balcao.web.kit.words.vocabulary import CODES, Word, source_names
 
+_STATE_TONES: Mapping[BatchState, Tone] = {
+    "recebido": "info",
+    "validando": "info",
+    "cotado": "warn",
+    "executando": "info",
+    "pausado": "warn",
+    "concluido": "good",
+    "encerrando": "info",
+    "encerrado": "neutral",
+    "expirado": "neutral",
+    "recusado": "bad",
+}
 STATES: Mapping[BatchState, Word] = {
-    "recebido": Word("Na fila", "info"),
-    "validando": Word("Lendo a lista", "info"),
-    "cotado": Word("Aguardando confirmação", "warn"),
-    "executando": Word("Em andamento", "info"),
-    "pausado": Word("Pausado", "warn"),
-    "concluido": Word("Concluído", "good"),
-    "encerrando": Word("Encerrando", "info"),
-    "encerrado": Word("Encerrado antes do fim", "neutral"),
-    "expirado": Word("Cotação vencida", "neutral"),
-    "recusado": Word("Lista recusada", "bad"),
+    state: Word(text, _STATE_TONES[state]) for state, text in words.BATCH_STATES.items()
 }
 
 _TONES: Mapping[RowState, Tone] = {
@@ -35,7 +38,7 @@ _TONES: Mapping[RowState, Tone] = {
     "cancelada": "neutral",
 }
 ROW_STATES: Mapping[RowState, Word] = {
-    state: Word(text, _TONES[state]) for state, text in row_words.STATES.items()
+    state: Word(text, _TONES[state]) for state, text in words.STATES.items()
 }
 
 # The filter above the rows, the most used first.
