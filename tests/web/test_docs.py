@@ -151,6 +151,13 @@ def test_a_language_is_remembered(house: Service) -> None:
     assert chosen("/docs/operacoes/suframa?linguagem=go") == "Go"
     assert chosen("/docs/operacoes/sintegra?cnpj=90010001000100") == "Go"
     assert chosen("/docs/operacoes/sintegra?linguagem=cobol") == "Go"
+    # Without script, a tab sends the form, so that what was typed stays.
+    tree = stranger.get("/docs/operacoes/sintegra").tree
+    (tab,) = tree.xpath("//*[@role='tab'][.='Python']")
+    assert tab.get("form") == "consulta"
+    page = stranger.post(tab.get("formaction").partition("#")[0], {"cnpj": "90010002000154"}).tree
+    assert page.xpath("string(//*[@role='tab'][@aria-selected='true'])") == "Python"
+    assert page.xpath("string(//input[@name='cnpj']/@value)") == "90010002000154"
 
 
 def test_an_answer_is_visible_to_its_user_only(house: Service) -> None:

@@ -1,6 +1,6 @@
 """The documentation of the columns of results, in Markdown, made from the columns themselves."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from balcao.batches.names import FACT_LABELS
 from balcao.batches.result_columns import (
@@ -14,26 +14,30 @@ from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 
 _HEAD = ("Em CSV", "Na planilha", "Conteúdo")
+_COMPARED = (
+    "Duas colunas para cada coluna sua que existe também na resposta: `{0}confere_…` e"
+    " `{0}oficial_…`, com um destes nomes no fim: {1}."
+)
 
 
-def columns_text() -> str:
-    """Return a table of the columns of every result, and one for each operation."""
-    return "\n\n".join(_parts())
+def columns_text(say: Callable[[str], str] = str) -> str:
+    """Return a table of the columns of every result, and one for each operation.
+
+    `say` translates the texts; titles stay as they are in spreadsheets.
+    """
+    return "\n\n".join(_parts(say))
 
 
-def _parts() -> Iterator[str]:
-    yield "### Em todo resultado"
-    yield _table(row_columns())
+def _parts(say: Callable[[str], str]) -> Iterator[str]:
+    yield f"### {say('Em todo resultado')}"
+    yield _table(row_columns(), say)
     for operation in OPERATIONS.values():
-        yield f"### {operation.form.title}"
-        yield _table(own_columns(operation))
-    yield "### Conferência com a sua lista"
+        yield f"### {say(operation.form.title)}"
+        yield _table(own_columns(operation), say)
+    yield f"### {say('Conferência com a sua lista')}"
     compared = ", ".join(f"`{fact}`" for fact in FACT_LABELS)
-    yield (
-        "Duas colunas para cada coluna sua que existe também na resposta:"
-        f" `{PREFIX}confere_…` e `{PREFIX}oficial_…`, com um destes nomes no fim: {compared}."
-    )
-    yield _table(comparison_columns(["razao_social"]))
+    yield say(_COMPARED).format(PREFIX, compared)
+    yield _table(comparison_columns(["razao_social"]), say)
 
 
 def own_columns(operation: Operation) -> Sequence[ResultColumn]:
@@ -41,6 +45,10 @@ def own_columns(operation: Operation) -> Sequence[ResultColumn]:
     return columns_of(operation, acts=operation.issues)[len(row_columns()) :]
 
 
-def _table(columns: Iterable[ResultColumn]) -> str:
-    rows = [_HEAD, ("--",) * 3, *((f"`{each.name}`", each.title, each.text) for each in columns)]
+def _table(columns: Iterable[ResultColumn], say: Callable[[str], str]) -> str:
+    head, cells = (
+        map(say, _HEAD),
+        [(f"`{each.name}`", each.title, say(each.text)) for each in columns],
+    )
+    rows = [head, ("--",) * 3, *cells]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,4 +1,4 @@
-// Tabs of the documentation's pages. Without this script a tab is a link to the same page.
+// Tabs of the documentation's pages. Without this script a tab is a link, or sends the form.
 (() => {
   "use strict";
 

@@ -40,7 +40,7 @@ def guides(
         text = source
         if not language.is_source:
             text = ENGLISH.joinpath("guides", f"{name}.md").read_text("utf-8")
-        text = text.replace(_HERE, address).replace(_COLUMNS, columns_text())
+        text = text.replace(_HERE, address).replace(_COLUMNS, columns_text(language.say))
         text = text.replace(_DEPRECATED, _deprecated_rows(language))
         title, _, body = text.partition("\n")
         found[name] = _guide(name, title.removeprefix("# "), body, language)

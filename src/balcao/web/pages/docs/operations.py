@@ -88,7 +88,8 @@ async def follow(context: PageContext) -> Response:
     form = BY_PATH[operation.path]
     requests = _requests(entry, form, typed)
     say = language_of(context.request.url.path).say
-    return context.page("docs/_requisicao.html", 200, say=say, **_tabs(context, requests))
+    values = _tabs(context, requests)
+    return context.page("docs/_requisicao.html", 200, say=say, form=form, **values)
 
 
 async def _entry(context: PageContext) -> tuple[Entry, Operation | None]:
