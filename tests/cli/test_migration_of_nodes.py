@@ -208,3 +208,22 @@ def test_a_running_old_node_continues_but_cannot_restart(
         PostgresDesk(address)
     assert "foi atualizado pelo Balcão" in filled("account list", code=1).err
     assert len(kept(filled)) == 1
+
+
+def test_a_running_node_opens_a_newer_cache_that_is_compatible(address: str) -> None:
+    """It connects to its cache when a key is first read, perhaps after another node's upgrade."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        schema.migrate(connection, "cache")
+        newest = schema.newest_version("cache")
+        connection.execute(
+            "INSERT INTO schema_history (folder, version, oldest_compatible, program)"
+            " VALUES ('cache', %s, %s, '1.1.0')",
+            (newest + 1, newest),
+        )
+        connection.execute(
+            "UPDATE schema_version SET version = %s WHERE folder = 'cache'", (newest + 1,)
+        )
+        schema.migrated("cache")(connection)
+        connection.execute("UPDATE schema_history SET oldest_compatible = version")
+        with pytest.raises(StorageNewer):
+            schema.migrated("cache")(connection)
