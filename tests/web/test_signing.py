@@ -17,6 +17,7 @@ from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
 from balcao.web.kit import guard
+from balcao.web.kit.application import SECOND_FACTOR
 from balcao.web.kit.passwords import AT_ONCE, Passwords
 from balcao.web.kit.returning import local_address
 from balcao.web.kit.throttle import (
@@ -74,6 +75,14 @@ def _from_terminal(house: Service, user: User) -> str:
     people, signed = house.desk.people, Signature("cli")
     token = house.run(make_sign_in(seal, people, user.user_id, signed, system_now_ms()))
     return f"/app/convite/{token}"
+
+
+def _secret_in(house: Service, user: User, sealed: str) -> bytes:
+    """Return the new secret in a form."""
+    seal: Seal = house.front.web._tools.seal  # type: ignore[union-attr]
+    secret = seal.open(b"totp secret to be confirmed by %d" % user.user_id, sealed.encode())
+    assert secret is not None
+    return secret
 
 
 def _recovery_codes(page: PageResponse) -> list[str]:
@@ -449,10 +458,7 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     page = browser.post("/app/eu/segundo-fator", {"atual": PASSWORD})
     assert "<svg" in page.text
     sealed = page.field("segredo")
-    seal: Seal = house.front.web._tools.seal  # type: ignore[union-attr]
-    purpose = b"totp secret to be confirmed by %d" % user.user_id
-    secret = seal.open(purpose, sealed.encode())
-    assert secret is not None
+    secret = _secret_in(house, user, sealed)
     step = system_now_ms() // 30_000
     wrong = "000000" if second_factor.code_of(secret, step) != "000000" else "111111"
     again = browser.post("/app/eu/segundo-fator/ligar", {"segredo": sealed, "codigo": wrong})
@@ -576,3 +582,51 @@ def test_errors_stand_at_their_fields_and_no_browser_checks_first(house: Service
     assert _field_errors(answer) == {"atual": "Senha atual incorreta."}
     answer = signed.post("/app/eu/segundo-fator", {"atual": "errada"})
     assert _field_errors(answer) == {"atual-totp": "Senha atual incorreta."}
+
+
+def test_an_operator_sets_up_the_second_factor_first(tmp_path: Path) -> None:
+    clocks = Clocks()
+    clock = clocks.clock()
+    with open_service(tmp_path, mode="live", second_factor="operators", clock=clock) as service:
+        user = _person(service, "operator")
+        _person(service, "manager", "gestora@exemplo.com.br")
+        browser = Browser(service)
+        assert _enter(browser).location == "/app/eu"
+        for path in ("/app", "/app/eu", "/app/operador/contas", "/app/operador/auditoria"):
+            assert browser.get(path).location == SECOND_FACTOR
+        asked = browser.post("/app/operador/contas/nova", {"nome": "outra"})
+        assert asked.location == SECOND_FACTOR
+        assert "outra" not in [account.name for account in service.desk.accounts()]
+        manager = Browser(service)
+        _enter(manager, "gestora@exemplo.com.br")
+        assert manager.get(SECOND_FACTOR).location == "/app/eu"
+
+        # The password was just given, so it is not asked for again; later it is.
+        page = browser.get(SECOND_FACTOR)
+        assert "qr-frame" in page.text
+        assert "/app/operador" not in page.text
+        clocks.go_on(11 * 60_000)
+        assert "qr-frame" not in browser.get(SECOND_FACTOR).text
+        assert browser.post(SECOND_FACTOR, {"atual": "errada"}).status == 422
+        sealed = browser.post(SECOND_FACTOR, {"atual": PASSWORD}).field("segredo")
+        late = browser.post(f"{SECOND_FACTOR}/ligar", {"segredo": "x", "codigo": "1"})
+        assert (late.status, "Comece de novo" in late.words) == (422, True)
+        code = second_factor.code_of(_secret_in(service, user, sealed), clocks.system // 30_000)
+        on = browser.post(f"{SECOND_FACTOR}/ligar", {"segredo": sealed, "codigo": code})
+        assert (on.status, len(_recovery_codes(on))) == (201, 10)
+        assert browser.get("/app/operador").status == 200
+
+        # It cannot be turned off, except by another operator or at the terminal.
+        refused = browser.post(f"{SECOND_FACTOR}/desligar", {"atual": PASSWORD})
+        assert (refused.status, "exige o segundo fator" in refused.words) == (422, True)
+        assert f"{SECOND_FACTOR}/desligar" not in browser.get("/app/eu").text
+
+
+def test_without_a_live_account_no_second_factor_is_needed(tmp_path: Path) -> None:
+    with open_service(tmp_path, second_factor="all") as service:
+        _person(service, "operator")
+        browser = Browser(service)
+        _enter(browser)
+        assert browser.get("/app/operador").status == 200
+        service.account("real", mode="live")
+        assert browser.get("/app/operador").location == SECOND_FACTOR

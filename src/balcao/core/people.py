@@ -70,6 +70,9 @@ Action: TypeAlias = Literal[
     "subject.erase",  # the data of a natural person was erased
 ]
 
+# Who needs a second factor in the web application (contract 7.9).
+SecondFactorRule: TypeAlias = Literal["operators", "all", "optional"]
+
 # The purpose of a one-time link.
 LinkPurpose: TypeAlias = Literal["set_password", "reset_password", "first_operator"]
 
@@ -153,6 +156,18 @@ class Session:
     def runs_the_service(self) -> bool:
         """Whether the user is an operator, also while acting by a membership."""
         return self.membership is not None or self.user.role == "operator"
+
+
+def must_set_up_second_factor(
+    rule: SecondFactorRule, session: Session, *, only_test_accounts: bool
+) -> bool:
+    """Return whether this person may use nothing before they have a second factor (contract 7.9).
+
+    `only_test_accounts`: the service holds fictitious data alone.
+    """
+    if session.user.has_totp or only_test_accounts:
+        return False
+    return rule == "all" or (rule == "operators" and session.runs_the_service)
 
 
 PASSWORD_CHARACTERS_MIN = 12

@@ -102,6 +102,7 @@ def check_installation(
         ("serviço", "serviço", service),
         ("serviço", TLS, tls),
         ("serviço", WORKERS, workers),
+        ("serviço", "segundo fator", _second_factor),
         ("serviço", MAIL, mail),
     )
     for group, name, check in checks:
@@ -127,6 +128,18 @@ def _safely(
         if sentence is None:
             raise
         yield Finding("fail", sentence, name, group)
+
+
+def _second_factor(settings: Settings, _: Home) -> Iterator[Finding]:
+    if settings.second_factor == "optional":
+        yield Finding(
+            "warn",
+            "não é exigido de ninguém: quem descobrir a senha de um operador entra."
+            " Remova BALCAO_SECOND_FACTOR=optional",
+        )
+    else:
+        required = "de todos" if settings.second_factor == "all" else "dos operadores"
+        yield Finding("ok", f"exigido {required}")
 
 
 def _versions() -> Iterator[Finding]:

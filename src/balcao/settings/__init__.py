@@ -37,6 +37,7 @@ from pydantic_settings import (
 
 from balcao.core.access import Plan
 from balcao.core.addresses import TrustedProxies
+from balcao.core.people import SecondFactorRule
 from balcao.core.questions import Subject
 from balcao.home import Home
 from balcao.operations import ALL_OPERATIONS
@@ -300,6 +301,12 @@ class Settings(_SourceSettings):
     )
     session_hours: Annotated[int, Group.SESSIONS] = Field(
         12, ge=1, description="Duração máxima de uma sessão da aplicação, em horas."
+    )
+    second_factor: Annotated[SecondFactorRule, Group.SESSIONS] = Field(
+        "operators",
+        description="Quem precisa de segundo fator para usar a aplicação: os operadores"
+        " (`operators`), todos (`all`) ou só quem quiser (`optional`). Sem conta de produção,"
+        " ninguém precisa.",
     )
     trace_days: Annotated[int, Group.RETENTION] = Field(
         180,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from balcao.web.kit.account_pages import AccountPage, for_managers_and_operators, for_operators
-from balcao.web.kit.application import Answer, Page
+from balcao.web.kit.application import SECOND_FACTOR, Answer, Page
 from balcao.web.pages import front_page, home, search_box
 from balcao.web.pages.batches import actions, live
 from balcao.web.pages.batches import form as new_batch
@@ -54,6 +54,12 @@ def _operator(below: str, name: str, answer: Answer, method: str = "GET") -> Pag
     return Page(f"/app/operador{below}", f"operador:{name}", "operator", answer, method)
 
 
+def _second_factor(below: str, answer: Answer, method: str = "GET") -> Page:
+    """Return a page that sets up the second factor."""
+    path = f"{SECOND_FACTOR}{below}"
+    return Page(path, "app:totp", "signed_in", answer, method, without_second_factor=True)
+
+
 def _documentation(root: str, name: str) -> Sequence[Page]:
     """Return the pages of the documentation in one language."""
 
@@ -100,11 +106,19 @@ PAGES: Sequence[Page] = (
     Page("/app/eu/sessoes", "app:sessoes", "signed_in", myself.close_others, "POST"),
     Page("/app/eu/sessoes/{session_id}", "app:sessao", "signed_in", myself.close_one, "POST"),
     Page("/app/eu/lugar", "app:lugar", "signed_in", memberships.change_acting_role, "POST"),
-    Page("/app/eu/segundo-fator", "app:totp", "signed_in", myself.begin_totp, "POST"),
-    Page("/app/eu/segundo-fator/ligar", "app:totp", "signed_in", myself.turn_on, "POST"),
+    _second_factor("", myself.set_up),
+    _second_factor("", myself.begin_totp, "POST"),
+    _second_factor("/ligar", myself.turn_on, "POST"),
     Page("/app/eu/segundo-fator/desligar", "app:totp", "signed_in", myself.turn_off, "POST"),
     Page("/app/eu/codigos", "app:codigos", "signed_in", myself.renew_codes, "POST"),
-    Page("/app/tema", "app:tema", "signed_in", myself.choose_theme, "POST"),
+    Page(
+        "/app/tema",
+        "app:tema",
+        "signed_in",
+        myself.choose_theme,
+        "POST",
+        without_second_factor=True,
+    ),
     Page("/app/procurar", "app:procurar", "signed_in", search_box.show),
     Page("/app/procurar", "app:procurar", "signed_in", search_box.go, "POST"),
     # For users of an account.

@@ -26,6 +26,7 @@ _KEYS = (
     " per_minute, per_day, networks, operations, client_required, administers FROM api_key"
 )
 _RESTRICTION_COLUMNS = 4
+_LIVE = "SELECT 1 FROM account WHERE mode = 'live' LIMIT 1"
 _ENTRIES = (
     "SELECT at_ms, kind, balance_change, request_id, key_id, operation, rule,"  # noqa: S608 - ours
     f" origin, reason, client, reference FROM {PERIOD} AS period WHERE balance_change <> 0"
@@ -170,6 +171,10 @@ class DeskQueries:
         """Return all accounts, by number."""
         rows: Any = self._connection.execute(f"{_ACCOUNTS} ORDER BY account_id").fetchall()
         return [_account(row) for row in rows]
+
+    def has_only_test_accounts(self) -> bool:
+        """Return whether there is no live account."""
+        return self._connection.execute(_LIVE).fetchone() is None
 
     def keys(self, account_id: int) -> Sequence[Key]:
         """Return an account's keys, newest last."""

@@ -49,6 +49,7 @@ UPLOAD_FIELDS_BYTES_MAX = 2_000_000
 UPLOAD_BYTES_MAX = BOUNDS.file_bytes + UPLOAD_FIELDS_BYTES_MAX + 10_000
 FIELDS_MAX = 140  # a page of search results has a hundred checkboxes
 FILES = "/app/arquivos/{name}"
+SECOND_FACTOR = "/app/eu/segundo-fator"
 PATH_CHARACTERS_MAX = 512  # longer than any address here; bounds the numbers in addresses
 
 _MONTH_SECONDS = 30 * 86_400
@@ -73,6 +74,8 @@ class Page:
     method: str = "GET"
     refill: Refill = _no_fields
     upload: bool = False  # its form has a file
+    # Open to signed-in people who have yet to set up their second factor (contract 7.9).
+    without_second_factor: bool = False
 
     @property
     def body_bytes_max(self) -> int:
@@ -223,6 +226,8 @@ class WebApplication:
         if page.audience != "anyone":
             if context.visitor is None:
                 return _to_sign_in(context, page, self._get_paths)
+            if context.visitor.lacks_second_factor and not page.without_second_factor:
+                return _to_second_factor(context)
             if not context.visitor.may_use(page.audience):
                 return context.problem(403, *_MESSAGES[_refusal_key(context.visitor)])
         try:
@@ -360,6 +365,13 @@ def _to_sign_in(context: PageContext, page: Page, get_paths: Set[str]) -> Respon
         return Response(status_code=401, headers={"hx-redirect": address})
     # The visitor is filling in a form: keep it and its contents.
     return context.page("preco.html", 401, sign_in=address)
+
+
+def _to_second_factor(context: PageContext) -> Response:
+    """Redirect to the page that sets up the second factor."""
+    if context.is_fragment:
+        return Response(status_code=403, headers={"hx-redirect": SECOND_FACTOR})
+    return RedirectResponse(SECOND_FACTOR, 303)
 
 
 def error_page(context: PageContext, error: BalcaoError) -> Response:

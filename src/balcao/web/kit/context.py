@@ -65,6 +65,8 @@ class Visitor:
     account: Account | None  # None: an operator
     # Of an operator with a membership: all roles, including the current one.
     acting_roles: Sequence[ActingRole] = ()
+    # They use only pages that are open `without_second_factor`.
+    lacks_second_factor: bool = False
 
     @property
     def is_operator(self) -> bool:
@@ -147,6 +149,11 @@ class PageContext:
         return available_credits(self.account, civil_month(self.now_ms()))
 
     @property
+    def _role(self) -> str | None:
+        visitor = self.visitor
+        return None if visitor is None or visitor.lacks_second_factor else visitor.user.role
+
+    @property
     def csrf(self) -> str:
         return self.tools.seal.token_for(self.cookie)
 
@@ -205,7 +212,7 @@ class PageContext:
         request, visitor = self.request, self.visitor
         common: Mapping[str, object] = {
             "visitor": visitor,
-            "nav": navigation(visitor.user.role if visitor else None, request.url.path),
+            "nav": navigation(self._role, request.url.path),
             "csrf": self.csrf,
             "request_id": self.request_id,
             "now_ms": self.now_ms(),

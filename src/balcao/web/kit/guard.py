@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from balcao.accounts.links import token_digest
 from balcao.core.errors import StorageFailed
-from balcao.core.people import Session
+from balcao.core.people import Session, must_set_up_second_factor
 from balcao.web.kit.context import ActingRole, Visitor
 from balcao.web.kit.tools import Tools
 from balcao.web.kit.words.vocabulary import MODES, ROLES
@@ -76,6 +76,12 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
             await people.touch_session(session.session_id, now)
     number = session.user.account_id
     account = None if number is None else tools.desk.account(number)
+    if not session.user.has_totp and must_set_up_second_factor(
+        settings.second_factor,
+        session,
+        only_test_accounts=tools.desk.has_only_test_accounts(),
+    ):
+        return Visitor(session.user, session, digest, account, lacks_second_factor=True)
     return Visitor(session.user, session, digest, account, _acting_roles(session, tools))
 
 

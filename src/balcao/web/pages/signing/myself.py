@@ -1,11 +1,12 @@
 """`/app/eu`: one's own password, second factor, open sessions and theme."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from starlette.responses import Response
 
 from balcao.accounts.recovery import code_digest, new_codes
-from balcao.core.people import User
+from balcao.core.people import User, must_set_up_second_factor
 from balcao.web.kit import filters, guard, returning, theme, throttle
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.guard import MINUTE_MS
@@ -19,6 +20,8 @@ from balcao.web.pages.signing.pages import (
 )
 
 _CONFIRM_SECONDS = 900
+_JUST_SIGNED_IN_MS = 10 * MINUTE_MS
+_TOO_LATE = "O tempo para ativar terminou. Comece de novo."
 _YEAR_SECONDS = 365 * 86_400
 
 _DONE: Mapping[str, str] = {
@@ -46,7 +49,14 @@ async def _shown(context: PageContext, status: int = 200, **values: object) -> R
     )
     others = [one for one in open_ if one.session_id != here]
     codes = await context.desk.recovery_codes.left(context.person.user.user_id)
-    return context.page("eu.html", status, others=others, codes_left=codes, **values)
+    return context.page(
+        "eu.html",
+        status,
+        others=others,
+        codes_left=codes,
+        factor_is_required=_is_required(context),
+        **values,
+    )
 
 
 async def change_password(context: PageContext) -> Response:
@@ -77,12 +87,26 @@ async def close_one(context: PageContext) -> Response:
     return context.redirect("/app/eu", feito="sessao" if ended else "sessao-antes")
 
 
+async def set_up(context: PageContext) -> Response:
+    """Show a new secret to a person who needs a second factor; the password, if not just given."""
+    person = context.person
+    if not person.lacks_second_factor:
+        return context.redirect("/app/eu")
+    if context.now_ms() - person.session.opened_ms > _JUST_SIGNED_IN_MS:
+        return context.page("segundo_fator_exigido.html")
+    return _enrolment(context, second_factor.new_secret())
+
+
 async def begin_totp(context: PageContext) -> Response:
     """Show a new secret as a QR code, given the password; it takes effect with its first code."""
-    if context.person.user.has_totp:
+    person = context.person
+    if person.user.has_totp:
         return await _shown(context, 422, alert="Desative antes o segundo fator atual.")
     if (complaint := await _password_complaint(context)) is not None:
-        return await _shown(context, 422, complaints={"atual_totp": complaint})
+        complaints = {"atual_totp": complaint}
+        if person.lacks_second_factor:
+            return context.page("segundo_fator_exigido.html", 422, complaints=complaints)
+        return await _shown(context, 422, complaints=complaints)
     return _enrolment(context, second_factor.new_secret())
 
 
@@ -91,8 +115,10 @@ async def turn_on(context: PageContext) -> Response:
     tools, user = context.tools, context.person.user
     sealed = context.typed("segredo").encode()
     secret = tools.seal.open(_new_secret_of(user), sealed, _CONFIRM_SECONDS)
+    if secret is None and context.person.lacks_second_factor:
+        return context.page("segundo_fator_exigido.html", 422, alert=_TOO_LATE)
     if secret is None or user.has_totp:
-        return await _shown(context, 422, alert="O tempo para ativar terminou. Comece de novo.")
+        return await _shown(context, 422, alert=_TOO_LATE)
     step = second_factor.step_of(secret, context.typed("codigo"), tools.now_ms())
     if step is None:
         complaints = {"codigo": "Código incorreto. Tente com o próximo."}
@@ -139,10 +165,22 @@ def _codes(context: PageContext, codes: Sequence[str], *, turned_on: bool) -> Re
 async def turn_off(context: PageContext) -> Response:
     """Turn the second factor off, given the password."""
     tools, user = context.tools, context.person.user
+    if _is_required(context):
+        return await _shown(context, 422, alert="O seu acesso exige o segundo fator.")
     if (complaint := await _password_complaint(context)) is not None:
         return await _shown(context, 422, complaints={"atual_totp": complaint})
     await tools.desk.people.set_totp(user.user_id, None, context.signature(), tools.now_ms())
     return context.redirect("/app/eu", feito="sem-totp")
+
+
+def _is_required(context: PageContext) -> bool:
+    """Return whether this person would have to set up a second factor again (contract 7.9)."""
+    session = context.person.session
+    return must_set_up_second_factor(
+        context.settings.second_factor,
+        replace(session, user=replace(session.user, has_totp=False)),
+        only_test_accounts=context.desk.has_only_test_accounts(),
+    )
 
 
 def _enrolment(
