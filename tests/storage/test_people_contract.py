@@ -10,8 +10,8 @@ from balcao.core.access import Account
 from balcao.core.errors import EmailTaken, FormDone, LastOperator, StorageFailed
 from balcao.core.people import AT_THE_TERMINAL, Signature, User
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.people import People
-from balcao.storage.people import Link, NewUser
+from balcao.storage.desk.people import FAILURES_A_DAY, People
+from balcao.storage.people import FailedSignIn, Link, NewUser
 from tests.storage.engines import Engine
 from tests.storage.people import BY, HOUR_MS, a_form, a_token, a_user, deeds
 from tests.storage.world import DAY_MS, NOW
@@ -411,6 +411,28 @@ def test_signing_out_everywhere_else(engine: Engine, people: People, lia: User, 
     assert engine.run(people.close_other_sessions(lia.user_id, a_token("b"))) == 2
     open_now = [name for name in "abco" if signed_in(people, a_token(name), NOW)]
     assert open_now == ["b", "o"]
+
+
+def test_failed_sign_ins_cannot_fill_the_log(
+    engine: Engine, desk: Desk, people: People, lia: User, olga: User
+) -> None:
+    def failed(user: User, at_ms: int, reason: str = "senha incorreta") -> None:
+        engine.run(people.note_failed_sign_in(user.user_id, reason, "203.0.113.0/24", at_ms))
+
+    for at_ms in range(NOW, NOW + 2 * FAILURES_A_DAY):
+        failed(lia, at_ms)
+    failed(lia, NOW + 30, "segundo fator incorreto")
+    failed(olga, NOW)
+    newest, last, *others = people.failed_sign_ins(lia.user_id, 100)
+    assert newest == FailedSignIn(NOW + 30, "segundo fator incorreto (203.0.113.0/24)")
+    assert last.at_ms == NOW + FAILURES_A_DAY - 1
+    assert last.detail.endswith("não são registradas")
+    assert len(others) == FAILURES_A_DAY - 1
+    assert len(people.failed_sign_ins(olga.user_id, 100)) == 1
+    failed(lia, NOW + DAY_MS)
+    assert people.failed_sign_ins(lia.user_id, 1)[0].at_ms == NOW + DAY_MS
+    failed(lia, NOW + DAY_MS)  # only the first of the ten is a day old
+    assert len(people.failed_sign_ins(lia.user_id, 100)) == FAILURES_A_DAY + 2
 
 
 def test_only_an_operators_sign_in_is_logged(

@@ -630,3 +630,26 @@ def test_without_a_live_account_no_second_factor_is_needed(tmp_path: Path) -> No
         assert browser.get("/app/operador").status == 200
         service.account("real", mode="live")
         assert browser.get("/app/operador").location == SECOND_FACTOR
+
+
+def test_failed_sign_ins_are_shown_to_their_person(house: Service) -> None:
+    _person(house)
+    browser = Browser(house)
+    agent = {"user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"}
+    typed = {"email": EMAIL, "senha": "senha secreta errada", "para": "/app"}
+    assert browser.post("/app/entrar", typed, **agent).status == 403
+    nobody = {**typed, "email": "ninguem@balcao.test"}
+    assert browser.post("/app/entrar", nobody, **agent).status == 403
+    house.run(_written(house))
+    _enter(browser)
+    page = browser.get("/app/eu").words
+    assert "senha incorreta (127.0.0.0/24, Firefox em Linux)" in page
+    operator = signed_in(house, role="operator")
+    log = operator.get("/app/operador/auditoria?acao=user.sign_in_failed").words
+    assert log.count("senha incorreta") == 1
+    assert "secreta" not in log + page
+    assert "ninguem" not in log
+
+
+async def _written(house: Service) -> None:
+    await asyncio.gather(*house.front.web._tools.writing)  # type: ignore[union-attr]

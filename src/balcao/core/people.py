@@ -57,6 +57,7 @@ Action: TypeAlias = Literal[
     "user.totp",  # the person turned the second factor on or off
     "user.recovery",  # recovery codes were made, or one was used
     "user.sign_in",  # of operators only
+    "user.sign_in_failed",  # a wrong password or second factor; a few a day (contract 7.7)
     "seat.give",  # an operator became a member of an account
     "seat.change",
     "seat.take",

@@ -73,6 +73,14 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedSignIn:
+    """A failed sign-in of the audit log; `detail` has the reason, the network and the browser."""
+
+    at_ms: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class TraceFilter:
     """A filter of an account's requests; None: any value.
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from balcao.core.access import Account
 from balcao.core.errors import LastOperator
+from balcao.core.freshness import DAY_MS
 from balcao.core.people import ROLE_WORDS, Action, LinkPurpose, Role, Signature, User
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import account_admin, users
 from balcao.storage.desk.account_admin import signed_transaction
 from balcao.storage.desk.folding import before_charged_lookups_go
 from balcao.storage.desk.mail import NewMail, queue
-from balcao.storage.desk.people_queries import PeopleQueries, find_link, find_user
+from balcao.storage.desk.people_queries import PeopleQueries, failed_sign_ins, find_link, find_user
 from balcao.storage.desk.queries import find_account
 from balcao.storage.desk.recovery_codes import replace_codes
 from balcao.storage.engine import Engine
@@ -36,6 +37,9 @@ _OPEN_SESSION = (
     "INSERT INTO web_session (token_digest, user_id, opened_ms, seen_ms, browser)"
     " VALUES (?, ?, ?, ?, ?)"
 )
+# So that a guesser cannot fill the log, which is never shortened.
+FAILURES_A_DAY = 10
+
 _SEEN = "UPDATE person SET seen_ms = ? WHERE user_id = ? AND coalesce(seen_ms, 0) < ?"
 _PURGES = (
     "DELETE FROM web_session WHERE session_id IN"
@@ -237,6 +241,33 @@ class People(PeopleQueries):
                 connection.execute(_SEEN, (now_ms, user_id, now_ms))
                 if user.role == "operator":
                     users.log(connection, signed, "user.sign_in", now_ms, user=user)
+
+        await self._run_in_writer(work)
+
+    async def note_failed_sign_in(self, user_id: int, reason: str, facts: str, now_ms: int) -> None:
+        """Log a failed sign-in, at most `FAILURES_A_DAY` of a reason for a person in 24 hours.
+
+        The last one announces that. `facts`: the network and the browser. Does nothing for an
+        unknown user.
+        """
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                user = find_user(connection, user_id)
+                if user is None:
+                    return
+                earlier = failed_sign_ins(connection, user_id, 2 * FAILURES_A_DAY)
+                alike = [one for one in earlier if one.detail.startswith(reason)]
+                today = sum(one.at_ms > now_ms - DAY_MS for one in alike[:FAILURES_A_DAY])
+                if today >= FAILURES_A_DAY:
+                    return
+                detail = f"{reason} ({facts})" if facts else reason
+                if today == FAILURES_A_DAY - 1:
+                    detail += "; outras nas próximas horas não são registradas"
+                signed = Signature("web")
+                users.log(
+                    connection, signed, "user.sign_in_failed", now_ms, user=user, detail=detail
+                )
 
         await self._run_in_writer(work)
 

@@ -13,7 +13,7 @@ from balcao.storage.batch import CERTIFICATE_COLUMNS, GIST_COLUMNS, TRACE_COLUMN
 from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.desk.memberships import MEMBERSHIP_COLUMNS, membership_of
 from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
-from balcao.storage.people import AuditEntry, Link, OpenSession, TraceFilter
+from balcao.storage.people import AuditEntry, FailedSignIn, Link, OpenSession, TraceFilter
 
 _USER = (
     "SELECT p.user_id, p.account_id, p.email, p.name, p.role, p.password_hash IS NOT NULL,"
@@ -41,6 +41,10 @@ _AUDIT = (
     "SELECT e.entry_id, e.at_ms, e.channel, e.user_id, p.name, e.action, e.account_id, a.name,"
     " e.target, e.detail FROM audit_entry AS e LEFT JOIN person AS p ON p.user_id = e.user_id"
     " LEFT JOIN account AS a ON a.account_id = e.account_id"
+)
+_FAILED = (
+    "SELECT at_ms, detail FROM audit_entry WHERE action = 'user.sign_in_failed' AND target = ?"
+    " ORDER BY entry_id DESC LIMIT ?"
 )
 _TRACE = " ".join(("SELECT", ", ".join(GIST_COLUMNS), "FROM trace AS told WHERE account_id = ?"))
 _WITH_CERTIFICATE = " ".join(
@@ -203,6 +207,10 @@ class PeopleQueries:
         ).fetchall()
         return [AuditEntry(*row) for row in rows]
 
+    def failed_sign_ins(self, user_id: int, limit: int) -> Sequence[FailedSignIn]:
+        """Return the logged failures of signing in as a person, newest first."""
+        return failed_sign_ins(self._connection, user_id, limit)
+
     # Details of requests.
 
     def trace(self, account_id: int, request_id: str) -> Trace | None:
@@ -321,6 +329,12 @@ def find_user(connection: SqlConnection, user_id: int) -> User | None:
     """Return a user, or None."""
     row: Any = connection.execute(f"{_USERS} WHERE p.user_id = ?", (user_id,)).fetchone()
     return None if row is None else _user(row)
+
+
+def failed_sign_ins(connection: SqlConnection, user_id: int, limit: int) -> Sequence[FailedSignIn]:
+    """Return the logged failures of signing in as a person, newest first."""
+    rows: Any = connection.execute(_FAILED, (f"usuário {user_id}", limit)).fetchall()
+    return [FailedSignIn(*row) for row in rows]
 
 
 def find_link(connection: SqlConnection, token_digest: bytes, now_ms: int) -> Link | None:

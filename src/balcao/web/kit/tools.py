@@ -55,6 +55,7 @@ class Tools:
     pages: Pages = field(default_factory=Pages)
     streams: Streams = field(default_factory=Streams)
     running_lookups: RunningLookups = field(default_factory=RunningLookups)
+    writing: set[asyncio.Task[None]] = field(default_factory=set)  # entries that no response awaits
     _made: dict[Callable[["Tools"], Any], Any] = field(default_factory=dict)
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -41,6 +41,7 @@ ACTIONS: Mapping[Action, str] = {
     "user.totp": "Segundo fator ativado ou desativado",
     "user.recovery": "Códigos de recuperação",
     "user.sign_in": "Entrada de operador",
+    "user.sign_in_failed": "Entrada que falhou",
     "seat.give": "Lugar dado a operador",
     "seat.change": "Acesso de operador alterado",
     "seat.take": "Acesso de operador removido",

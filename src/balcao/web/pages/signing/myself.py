@@ -19,6 +19,7 @@ from balcao.web.pages.signing.pages import (
     with_session,
 )
 
+_FAILURES = 5  # of signing in, shown
 _CONFIRM_SECONDS = 900
 _JUST_SIGNED_IN_MS = 10 * MINUTE_MS
 _TOO_LATE = "O tempo para ativar terminou. Comece de novo."
@@ -54,6 +55,7 @@ async def _shown(context: PageContext, status: int = 200, **values: object) -> R
         status,
         others=others,
         codes_left=codes,
+        failures=context.desk.people.failed_sign_ins(context.person.user.user_id, _FAILURES),
         factor_is_required=_is_required(context),
         **values,
     )

@@ -40,6 +40,7 @@ from balcao.web.kit.context import PageContext
 from balcao.web.kit.returning import HOME, local_address
 from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.browsers import name_of
+from balcao.web.pages.signing.failures import note_failure
 from balcao.web.pages.status import ANSWERS
 
 _WRONG = "E-mail ou senha incorretos."
@@ -100,6 +101,8 @@ async def enter(context: PageContext) -> Response:
     count_tries(context, *tries)
     known = people.credentials(email) if is_email(email) else None
     if not await tools.passwords.verify(known.password_hash if known else None, password):
+        if known is not None:
+            note_failure(context, known.user, "senha incorreta", _address(context))
         email = context.typed("email")
         return _form(context, 403, email=email, to=to, ended=ended, alert=_WRONG)
     assert known is not None
@@ -170,6 +173,7 @@ async def confirm(context: PageContext) -> Response:
     if known is None or not _is_unchanged(known, pending):
         return _too_late(context)
     if not await is_second_factor(context, known, context.typed("codigo")):
+        note_failure(context, known.user, "segundo fator incorreto", _address(context))
         complaints = {"codigo": _WRONG_CODE}
         return context.page("codigo.html", 403, sealed=sealed, complaints=complaints)
     tools.throttle.refund(*tries)
