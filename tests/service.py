@@ -45,7 +45,7 @@ from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode, Part, Record, Subject
 from balcao.core.registration import Registrations
 from balcao.core.suframa import ZoneRecord
-from balcao.home import PEPPER_BYTES, Home
+from balcao.home import SECRET_BYTES, Home
 from balcao.http import api
 from balcao.http.documentation import document_of, documentation
 from balcao.http.front import Front
@@ -69,7 +69,7 @@ T = TypeVar("T")
 CREDITS = 100_000
 
 # The same in every service with a fake source, so that two of them number receipts alike.
-PEPPER = b"p" * PEPPER_BYTES
+PEPPER = b"p" * SECRET_BYTES
 
 # However busy the machine is. Nothing waits this long when all is well.
 PATIENCE_SECONDS = 120

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from balcao.core.errors import HomeDamaged, HomeInUse
-from balcao.home import PEPPER_BYTES, Home
+from balcao.home import SECRET_BYTES, Home
 from balcao.storage.blobs import open_blobs
 
 
@@ -20,7 +20,7 @@ def home(tmp_path: Path) -> Home:
 
 def test_the_secret_is_made_once_and_private(home: Home) -> None:
     pepper = home.pepper()
-    assert len(pepper) == PEPPER_BYTES
+    assert len(pepper) == SECRET_BYTES
     assert home.pepper() == pepper
     assert stat.S_IMODE(home.secret.stat().st_mode) == 0o600
     assert [path.name for path in home.path.iterdir()] == ["secret.key"], "no other file is left"

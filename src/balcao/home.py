@@ -5,6 +5,7 @@ import fcntl
 import os
 import secrets
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -12,7 +13,32 @@ from typing import IO
 from balcao.core.errors import HomeDamaged, HomeInUse, RestoreInterrupted
 from balcao.core.questions import Mode
 
-PEPPER_BYTES = 32
+SECRET_BYTES = 32
+
+
+def new_secret() -> bytes:
+    """Draw a secret."""
+    return secrets.token_bytes(SECRET_BYTES)
+
+
+def is_whole(size: int) -> bool:
+    """Return whether a file of this size is a list of secrets."""
+    return size > 0 and size % SECRET_BYTES == 0
+
+
+def write_secrets(path: Path, secrets_: Sequence[bytes]) -> None:
+    """Write a list of secrets, private to its user; a crash leaves the old file or the new one."""
+    number, name = tempfile.mkstemp(dir=path.parent, prefix="secret.")
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(b"".join(secrets_))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    make_durable(path.parent)
 
 
 def make_durable(path: Path) -> None:
@@ -74,7 +100,7 @@ class Home:
 
     @property
     def secret(self) -> Path:
-        """The pepper's file."""
+        """The file of the installation's secrets, oldest first (ADR 0106)."""
         return self.path / "secret.key"
 
     @property
@@ -88,26 +114,34 @@ class Home:
             raise RestoreInterrupted(str(self.path))
 
     def pepper(self) -> bytes:
-        """Return the secret that API keys are hashed with; created on first use.
+        """Return the installation's first secret, which never changes; see `secrets`."""
+        return self.secrets()[0]
 
-        Without it no stored key can be recognised. Raises `HomeDamaged` if the file is incomplete,
-        or missing although there is a database, and `RestoreInterrupted`.
+    def secrets(self) -> Sequence[bytes]:
+        """Return all secrets, oldest first; the first one is created on first use.
+
+        Without them no stored key can be recognised. Raises `HomeDamaged` if the file is
+        incomplete, or missing although there is a database, and `RestoreInterrupted`.
         """
         self.check_restored()
         if not self.secret.exists():
             if self.desk.exists():
                 raise HomeDamaged(str(self.secret))
             self._make_pepper()
-        pepper = self.secret.read_bytes()
-        if len(pepper) != PEPPER_BYTES:
+        content = self.secret.read_bytes()
+        if not is_whole(len(content)):
             raise HomeDamaged(str(self.secret))
-        return pepper
+        return [content[at : at + SECRET_BYTES] for at in range(0, len(content), SECRET_BYTES)]
+
+    def replace_secrets(self, secrets_: Sequence[bytes]) -> None:
+        """Write other secrets in place of those in the file. Raises `OSError`."""
+        write_secrets(self.secret, secrets_)
 
     def _make_pepper(self) -> None:
         # Written under a temporary name and then linked: neither a crash nor a second process
         # that starts at the same time can leave half a secret or create a second one.
         with tempfile.NamedTemporaryFile(dir=self.path, prefix="secret.") as file:
-            file.write(secrets.token_bytes(PEPPER_BYTES))
+            file.write(new_secret())
             file.flush()
             os.fsync(file.fileno())
             with contextlib.suppress(FileExistsError):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from balcao.backup.making import make
-from balcao.home import PEPPER_BYTES
+from balcao.home import SECRET_BYTES
 from balcao.opendata.errors import FetchRunning
 from balcao.service.clock import system_now_ms
 from balcao.service.fetching import alone_among_nodes
@@ -186,7 +186,7 @@ def test_wrong_sums(filled: Shell, address: str) -> None:
 
 def test_a_node_with_another_secret_makes_no_backup_and_can_be_repaired(filled: Shell) -> None:
     path = created(filled)
-    filled.home.secret.write_bytes(bytes(PEPPER_BYTES))
+    filled.home.secret.write_bytes(bytes(SECRET_BYTES))
     assert "outro segredo" in filled("backup create", code=1).err
     restored = filled(f"backup restore {path} --replace --json").json
     assert "não foram criadas com este secret.key" in complaints(filled, Path(restored["saved"]))

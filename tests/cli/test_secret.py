@@ -7,7 +7,7 @@ import pytest
 
 from balcao.backup.making import make
 from balcao.core.errors import PepperDiffers
-from balcao.home import PEPPER_BYTES, Home
+from balcao.home import SECRET_BYTES, Home
 from balcao.service import first_start
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
@@ -22,7 +22,7 @@ REMEDY = "o secret.key desta pasta de dados"
 def mistaken(shell: Shell) -> Shell:
     shell("account create acme --plan pre_pago")
     shell("key create acme")
-    shell.home.secret.write_bytes(secrets.token_bytes(PEPPER_BYTES))
+    shell.home.secret.write_bytes(secrets.token_bytes(SECRET_BYTES))
     return shell
 
 
@@ -56,7 +56,7 @@ def test_doctor_reports_it(mistaken: Shell) -> None:
     assert REMEDY in found[1][1]
 
 
-@pytest.mark.parametrize("wrong", [bytes(PEPPER_BYTES), b"half"], ids=["other", "half"])
+@pytest.mark.parametrize("wrong", [bytes(SECRET_BYTES), b"half"], ids=["other", "half"])
 def test_no_backup_contains_another_secret(mistaken: Shell, wrong: bytes) -> None:
     """Such a backup would look valid, and in time replace the good ones."""
     mistaken.home.secret.write_bytes(wrong)
@@ -74,7 +74,7 @@ def test_a_backup_with_another_secret_is_detected(mistaken: Shell) -> None:
 def test_the_right_secret_repairs_it(shell: Shell) -> None:
     shell("account create acme --plan pre_pago")
     own = shell.home.secret.read_bytes()
-    shell.home.secret.write_bytes(secrets.token_bytes(PEPPER_BYTES))
+    shell.home.secret.write_bytes(secrets.token_bytes(SECRET_BYTES))
     shell("account list", code=1)
     shell.home.secret.write_bytes(own)
     shell("account list")

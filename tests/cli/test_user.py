@@ -15,6 +15,7 @@ from balcao.accounts.links import (
 )
 from balcao.accounts.seal import Seal
 from balcao.core.people import Signature
+from balcao.core.secrets import single
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.people import AuditEntry
@@ -280,10 +281,10 @@ def test_an_operator_gets_a_link_on_the_terminal(shell: Shell) -> None:
     token = result.out.strip().rpartition("/")[2]
     assert result.out.startswith("http://127.0.0.1:8000/app/convite/")
     assert token not in result.err
-    ticket = open_ticket(Seal(shell.home.pepper()), token, system_now_ms())
+    ticket = open_ticket(Seal(single(shell.home.pepper())), token, system_now_ms())
     assert ticket is not None
     assert ticket.user_id == 2
-    assert open_ticket(Seal(shell.home.pepper()), token, ticket.expires_ms) is None
+    assert open_ticket(Seal(single(shell.home.pepper())), token, ticket.expires_ms) is None
     made = log(shell)[-1]
     assert (made.channel, made.action, made.detail) == ("cli", "user.link", "link para entrar")
     shell("user create rui@exemplo.com.br --name Rui --operator")

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from balcao.batches.tables.contract import BOUNDS
 from balcao.core.file_limits import READERS_BYTES
-from balcao.home import PEPPER_BYTES
+from balcao.home import SECRET_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
 from balcao.operations import OPERATIONS
@@ -133,7 +133,7 @@ def test_nodes_share_only_the_secret() -> None:
         text("compose.yaml") + (ROOT / "docs/deploying.md").read_text("utf-8"),
     )
     assert documented
-    assert {int(size) for size in documented} == {PEPPER_BYTES}
+    assert {int(size) for size in documented} == {SECRET_BYTES}
 
 
 def _seconds(wait: str) -> int:

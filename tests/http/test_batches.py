@@ -20,6 +20,7 @@ from balcao.batches.batch_context import BatchContext, summary_of
 from balcao.core.access import KeyRestrictions
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
+from balcao.core.secrets import single
 from balcao.home import Home
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -715,7 +716,8 @@ PERSON = "90010000100"
 
 def test_a_temporary_file_of_a_dead_process_is_removed(tmp_path: Path) -> None:
     now_ms = system_now_ms()
-    context = BatchContext(SimpleNamespace(now_ms=lambda: now_ms), b"p" * 32, tmp_path / "b", str)  # type: ignore[arg-type]
+    parts, secrets = SimpleNamespace(now_ms=lambda: now_ms), single(b"p" * 32)
+    context = BatchContext(parts, secrets, tmp_path / "b", str)  # type: ignore[arg-type]
     context.remove_leftovers()  # there is no folder yet
     context.folder.mkdir()
     (context.folder / "workbook").mkdir()

@@ -22,6 +22,7 @@ from balcao.core.documents import Cpf
 from balcao.core.errors import StorageFailed
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.questions import Inquiry, Mode
+from balcao.core.secrets import single
 from balcao.home import Home
 from balcao.operations.federal_certificate import operation as federal_operation
 from balcao.operations.registrations import lookup
@@ -80,7 +81,7 @@ class Place:
                 for cache in caches.values():
                     stack.enter_context(closing(cache))
                 person = data_subject(pepper, Cpf.parse(CPF))
-                batches = PersonSearch(desk, pepper, home.batches)
+                batches = PersonSearch(desk, single(pepper), home.batches)
                 found = await erasure.find(person, desk, caches, batches)
                 erased = await erasure.erase(
                     person,

@@ -202,7 +202,7 @@ class Side:
         """Return everything stored, counted and logged, without request numbers and times."""
 
         async def settled() -> None:
-            while self.world.parts.writing_traces or self.world.front.authenticator._noting:  # noqa: ASYNC110
+            while self.world.parts.writing_traces or self.world.front.authenticator._writing:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
             await asyncio.sleep(0)
 

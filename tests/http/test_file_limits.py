@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from balcao.batches.desk import BatchDesk, Upload
 from balcao.batches.file_admission import IncomingFile
 from balcao.batches.results import Results
+from balcao.batches.sealing import BatchSeal
 from balcao.batches.tables.opening import open_table
 from balcao.core.file_limits import MEGABYTE
 from balcao.service import batching
@@ -154,9 +155,11 @@ def test_concurrent_uploads_are_counted(
     async def some(content: bytes) -> AsyncIterator[bytes]:
         yield content
 
-    async def stored(desk: BatchDesk, batch_id: str, pieces: Any, coming: IncomingFile) -> str:
+    async def stored(
+        desk: BatchDesk, seal: BatchSeal, batch_id: str, pieces: Any, coming: IncomingFile
+    ) -> str:
         if held:
-            return await store(desk, batch_id, pieces, coming)
+            return await store(desk, seal, batch_id, pieces, coming)
         held.append(batch_id)
         content = b"".join([each async for each in pieces])  # whole, and not counted yet
         for at in range(2):
@@ -165,7 +168,7 @@ def test_concurrent_uploads_are_counted(
                 some(rows(300_000).encode()), f"chave-1{at}",
             )  # fmt: skip
             await desk.receive(other)
-        return await store(desk, batch_id, some(content), coming)
+        return await store(desk, seal, batch_id, some(content), coming)
 
     async def noticed(desk: BatchDesk, upload: Upload) -> Any:
         callers.append(upload.caller)

@@ -18,6 +18,7 @@ from balcao.accounts.mail.sending import MailDelayed, MailRefused, send
 from balcao.accounts.seal import Seal
 from balcao.core.mail import PORTS, MailServer, MailText, MailTls, retry_seconds, trial
 from balcao.core.people import Signature, User, is_email
+from balcao.core.secrets import single
 from balcao.service.mail_delivery import MailDelivery
 from balcao.storage.contract import NewAccount
 from balcao.storage.people import NewUser
@@ -96,7 +97,7 @@ class World:
 
     def __init__(self, desk: SqliteDesk, sink: Sink) -> None:
         self.desk, self.sink, self.now_ms = desk, sink, NOW
-        self.outbox = Outbox(Seal(b"p" * 32), "https://balcao.test")
+        self.outbox = Outbox(Seal(single(b"p" * 32)), "https://balcao.test")
         self.delivery = MailDelivery(desk, self.outbox, sink.server(), lambda: self.now_ms)
         account = desk.create_account(NewAccount("ana", "pre_pago", "test"), NOW)
         self.user = asyncio.run(self._add(account.account_id))

@@ -13,6 +13,7 @@ from balcao.accounts.links import LINK_HOURS, make_sign_in, new_token, token_dig
 from balcao.accounts.recovery import CODES, code_digest, new_codes
 from balcao.accounts.seal import Seal
 from balcao.core.people import Signature, User
+from balcao.core.secrets import single
 from balcao.core.writing import counted
 from balcao.service.clock import system_now_ms
 from balcao.storage.people import NewUser
@@ -541,11 +542,11 @@ def test_codes_are_those_of_the_standard() -> None:
 
 
 def test_seals_open_for_their_purpose_only() -> None:
-    seal = Seal(b"s" * 32)
+    seal = Seal(single(b"s" * 32))
     sealed = seal.close(b"one", b"value")
     assert seal.open(b"one", sealed) == b"value"
     assert seal.open(b"two", sealed) is None
-    assert Seal(b"t" * 32).open(b"one", sealed) is None
+    assert Seal(single(b"t" * 32)).open(b"one", sealed) is None
     assert seal.open(b"one", sealed[:-2] + b"xx") is None
     assert seal.open(b"one", b"\xff nonsense") is None
 

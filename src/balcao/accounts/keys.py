@@ -1,5 +1,6 @@
 """Issue API keys: generated here, shown once by the caller, stored as a hash."""
 
+from balcao.accounts.secrets import secrets_of
 from balcao.core.access import PREFIX_CHARACTERS, Account, Key, KeyRestrictions, key_hash, new_key
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.request_tags import reject_cpf
@@ -26,17 +27,19 @@ def issue_key(
     Raises `TagWithCpf`, `FormDone`, `StorageFailed`.
     """
     reject_cpf(name, "nome")
+    ring = secrets_of(home, desk).ring
     key = new_key(account.mode)
     kept = desk.create_key(
         NewKey(
             account.account_id,
             name,
             key[:PREFIX_CHARACTERS],
-            key_hash(key, home.pepper()),
+            key_hash(key, ring.current),
             expires_ms,
             per_minute,
             per_day,
             restrictions,
+            ring.stored_id,
         ),
         now_ms,
         signed,

@@ -5,37 +5,58 @@ does not open for another.
 """
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import secrets
 
-from cryptography.fernet import Fernet, InvalidToken
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from balcao.core.secrets import Secrets
+
+# Purposes of stored values, which are sealed again when the secret is replaced.
+TOTP_SECRET = b"totp secret"
+MAIL_CONTENT = b"mail"
 
 _KEY_BYTES = 32
 _SALT_DIGITS = 16
 
 
 class Seal:
-    """Authenticated encryption and keyed digests from one secret."""
+    """Authenticated encryption and keyed digests from the installation's secrets (ADR 0106).
 
-    def __init__(self, pepper: bytes) -> None:
-        self._pepper = pepper
+    The current secret encrypts; a replaced one decrypts until its rotation is finished. Digests use
+    the first secret, since they cannot be made again.
+    """
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
 
     def close(self, purpose: bytes, value: bytes) -> bytes:
         """Encrypt a value; the result is safe in a form's field."""
-        return self._fernet(purpose).encrypt(value)
+        return _fernet(self._secrets.ring.current, purpose).encrypt(value)
 
     def open(self, purpose: bytes, sealed: bytes, ttl_seconds: int | None = None) -> bytes | None:
         """Decrypt a value. None: foreign, for another purpose, modified, or expired."""
+        for secret in self._secrets.ring.accepted:
+            with contextlib.suppress(InvalidToken):
+                return _fernet(secret, purpose).decrypt(sealed, ttl=ttl_seconds)
+        return None
+
+    def renew(self, purpose: bytes, sealed: bytes) -> bytes | None:
+        """Encrypt a value again with the current secret. None: it is, or cannot be decrypted."""
+        fernets = [_fernet(secret, purpose) for secret in self._secrets.ring.accepted]
         try:
-            return self._fernet(purpose).decrypt(sealed, ttl=ttl_seconds)
+            fernets[0].decrypt(sealed)
         except InvalidToken:
-            return None
+            with contextlib.suppress(InvalidToken):
+                return MultiFernet(fernets).rotate(sealed)
+        return None
 
     def digest(self, purpose: bytes, value: bytes) -> bytes:
         """Return a keyed digest of a value, for comparison only."""
         key = hashlib.blake2b(
-            purpose, key=self._pepper, digest_size=_KEY_BYTES, person=b"balcao-digest"
+            purpose, key=self._secrets.ring.first, digest_size=_KEY_BYTES, person=b"balcao-digest"
         ).digest()
         return hashlib.blake2b(value, key=key, digest_size=_KEY_BYTES).digest()
 
@@ -45,21 +66,23 @@ class Seal:
         It differs each time: pages are compressed, and a constant text could be guessed letter by
         letter from their sizes (BREACH).
         """
-        return self._salted(secrets.token_hex(_SALT_DIGITS // 2), cookie)
+        salt = secrets.token_hex(_SALT_DIGITS // 2)
+        return _salted(self._secrets.ring.current, salt, cookie)
 
     def is_token_of(self, cookie: str, token: str) -> bool:
         """Return whether a form was made for this browser."""
-        expected = self._salted(token[:_SALT_DIGITS], cookie)
-        return hmac.compare_digest(expected.encode(), token.encode())
-
-    def _salted(self, salt: str, cookie: str) -> str:
-        digest = hashlib.blake2b(
-            f"{salt}:{cookie}".encode(), key=self._pepper, person=b"balcao-form"
+        salt = token[:_SALT_DIGITS]
+        return any(
+            hmac.compare_digest(_salted(secret, salt, cookie).encode(), token.encode())
+            for secret in self._secrets.ring.accepted
         )
-        return salt + digest.hexdigest()[:32]
 
-    def _fernet(self, purpose: bytes) -> Fernet:
-        key = hashlib.blake2b(
-            purpose, key=self._pepper, digest_size=_KEY_BYTES, person=b"balcao-seal"
-        )
-        return Fernet(base64.urlsafe_b64encode(key.digest()))
+
+def _salted(secret: bytes, salt: str, cookie: str) -> str:
+    digest = hashlib.blake2b(f"{salt}:{cookie}".encode(), key=secret, person=b"balcao-form")
+    return salt + digest.hexdigest()[:32]
+
+
+def _fernet(secret: bytes, purpose: bytes) -> Fernet:
+    key = hashlib.blake2b(purpose, key=secret, digest_size=_KEY_BYTES, person=b"balcao-seal")
+    return Fernet(base64.urlsafe_b64encode(key.digest()))

@@ -17,6 +17,7 @@ from balcao.core.batches import BatchQuote, SourceDemand, quote_digest
 from balcao.core.budgets import AccountEvent, iso_instant
 from balcao.core.calendar import HOUR_MS
 from balcao.core.request_tags import tag_problem
+from balcao.core.secrets import Secrets
 from balcao.lookup.context import Parts
 from balcao.operations import tariff
 from balcao.operations.contract import Operation
@@ -86,7 +87,7 @@ class BatchContext:
     """Services shared by all parts of batches of a process. `folder` holds temporary files."""
 
     parts: Parts
-    pepper: bytes
+    secrets: Secrets
     folder: Path
     new_id: Callable[[], str]
     pace: RowPacer = field(default_factory=RowPacer)
@@ -95,9 +96,9 @@ class BatchContext:
         """Return the current instant."""
         return self.parts.now_ms()
 
-    def seal(self, batch_id: str) -> BatchSeal:
+    def seal(self, batch: StoredBatch) -> BatchSeal:
         """Return the encryption of a batch's data."""
-        return seal_of(self.pepper, batch_id)
+        return seal_of(self.secrets.ring.by_id(batch.secret_id), batch.batch_id)
 
     def remove_leftovers(self) -> None:
         """Remove unencrypted files left by processes that died. Blocking."""

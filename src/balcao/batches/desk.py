@@ -22,6 +22,7 @@ from balcao.batches.batch_context import (
 )
 from balcao.batches.columns import Choice, check_names, check_values
 from balcao.batches.file_admission import FileAdmission, IncomingFile
+from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.batches.tables.contract import MEDIA_TYPES
 from balcao.batches.validating import BatchValidator, columns_of
 from balcao.core import idempotency
@@ -161,11 +162,13 @@ class BatchDesk:
         about = (upload.operation, parameters, upload.name, upload.client or "", columns)
         caller = upload.caller
         key = _digest(upload.idempotency_key)
+        ring = self.context.secrets.ring
+        seal = seal_of(ring.current, batch_id)
         async with self._admission.upload(
             caller.account_id, upload.announced_bytes, key
         ) as incoming:
             try:
-                content = await self._store(batch_id, upload.pieces, incoming)
+                content = await self._store(seal, batch_id, upload.pieces, incoming)
             except BaseException:
                 await self._stored.forget_pieces(batch_id)
                 raise
@@ -185,6 +188,7 @@ class BatchDesk:
                 idempotency.digest("\n".join((*about, content))),
                 self.context.now_ms(),
                 incoming.size_bytes,
+                ring.stored_id,
             )
             return await self._create_measured(new, incoming)
 
@@ -207,10 +211,14 @@ class BatchDesk:
         return made
 
     async def _store(
-        self, batch_id: str, pieces: AsyncIterator[bytes], incoming: IncomingFile
+        self,
+        seal: BatchSeal,
+        batch_id: str,
+        pieces: AsyncIterator[bytes],
+        incoming: IncomingFile,
     ) -> str:
         """Store the file in pieces of a megabyte and return the digest of its content."""
-        digest, seal = hashlib.blake2b(digest_size=16), self.context.seal(batch_id)
+        digest = hashlib.blake2b(digest_size=16)
         waiting, number = bytearray(), 0
         async for some in pieces:
             digest.update(some)
@@ -281,7 +289,7 @@ class BatchDesk:
         self, batch: StoredBatch, operation: Operation, lines: Sequence[int]
     ) -> Mapping[int, RowContent]:
         columns = columns_of(self.context, batch, operation)
-        seal = self.context.seal(batch.batch_id)
+        seal = self.context.seal(batch)
         contents: dict[int, RowContent] = {}
         for row in self._stored.with_contents(batch.batch_id, lines):
             cells = seal.open_cells(row.line, row.cells) if row.cells else ()

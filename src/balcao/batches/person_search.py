@@ -13,6 +13,7 @@ from balcao.batches.sealing import BatchSeal, seal_of, write_decrypted
 from balcao.batches.tables.opening import open_table
 from balcao.core.data_subject import CpfFinder, DataSubject
 from balcao.core.errors import FileUnreadable
+from balcao.core.secrets import Secrets
 from balcao.storage.batches import StoredBatch, StoredRow
 from balcao.storage.data_subjects import HeldFile, HeldRow
 from balcao.storage.desk.desk import Desk
@@ -56,7 +57,7 @@ class PersonSearch:
     """The search in one installation's batches. `folder` holds a file while it is read."""
 
     desk: Desk
-    pepper: bytes
+    secrets: Secrets
     folder: Path
 
     async def find(self, person: DataSubject) -> PersonMatches:
@@ -117,7 +118,7 @@ class PersonSearch:
         for batch in self.desk.batches.with_data():
             if naming.is_in(batch.name):
                 matches.titles.append(batch.batch_id)
-            seal = seal_of(self.pepper, batch.batch_id)
+            seal = seal_of(self.secrets.ring.by_id(batch.secret_id), batch.batch_id)
             if batch.state in {"recebido", "validando"} and self._is_in_file(batch, seal, naming):
                 about = batch.account_id, batch.batch_id, batch.created_ms
                 matches.files.append(HeldFile(*about))

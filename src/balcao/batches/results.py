@@ -136,7 +136,7 @@ class Results:
 
     def _write(self, batch: StoredBatch, form: ResultForm) -> ResultFile:
         operation = self._operation(batch)
-        seal = self._context.seal(batch.batch_id)
+        seal = self._context.seal(batch)
         assert batch.header is not None
         header = seal.open_cells(0, batch.header)
         columns = columns_of(self._context, batch, operation)
@@ -154,7 +154,7 @@ class Results:
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
         """Yield each row with its answer; repeated rows have that of the first equal one."""
-        seal = self._context.seal(batch.batch_id)
+        seal = self._context.seal(batch)
         for row in self._while_space(self._stored.results(batch.batch_id)):
             cells: Cells = () if row.cells is None else seal.open_cells(row.line, row.cells)
             message = None

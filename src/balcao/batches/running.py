@@ -256,7 +256,7 @@ class BatchRunner:
     async def _row(self, current: _TimeSlice, reader: BatchReader, row: StoredRow) -> None:
         """Look up one row. Raises nothing: obstacles are recorded in `current`."""
         batch = current.batch
-        seal = self._context.seal(batch.batch_id)
+        seal = self._context.seal(batch)
         hooks = RowHooks(batch.account_id, batch.batch_id, row.line, row.tries, seal)
         request_id = self._context.new_id()
         try:
@@ -378,7 +378,7 @@ class BatchRunner:
         if operation is None or caller is None:
             return None
         columns = columns_of(self._context, batch, operation)
-        seal = self._context.seal(batch.batch_id)
+        seal = self._context.seal(batch)
         rows = await self._stored.rows(batch.batch_id, 0, ROWS_AT_ONCE, "pendente", cells=True)
         open_again = not rows
         for row in rows:

@@ -86,7 +86,7 @@ class BatchValidator:
                 summary = await self._read(batch, table)
             while await self._stored.mark_repeated(batch_id):
                 pass
-            header = self._header(batch_id, table.header)
+            header = self._header(batch, table.header)
             await self._stored.store_layout(batch_id, header, summary.stored)
             await self._quote(batch, summary)
         except CallerError as error:
@@ -117,7 +117,7 @@ class BatchValidator:
                 count = self._context.pace.group_size()
                 for row in waiting[:count]:
                     assert row.cells is not None
-                    cells = self._context.seal(batch.batch_id).open_cells(row.line, row.cells)
+                    cells = self._context.seal(batch).open_cells(row.line, row.cells)
                     parsed = reading.read(TableRow(row.line, cells))
                     if isinstance(parsed, ValidRow):
                         cost = await quote(parsed.question, caller, self._context.parts)
@@ -154,7 +154,7 @@ class BatchValidator:
             chosen=table.chosen,
         )
         summary = FileSummary(table.description, tuple(columns.descriptions), columns.chosen)
-        header = self._header(batch.batch_id, table.header)
+        header = self._header(batch, table.header)
         await self._stored.store_layout(batch.batch_id, header, summary.stored)
         digest = hashlib.blake2b(digest_size=16)
         reader = _RowReader(self._context, batch, operation, caller, columns)
@@ -178,8 +178,8 @@ class BatchValidator:
             asked=reader.sources.lines,
         )
 
-    def _header(self, batch_id: str, header: Sequence[str]) -> bytes:
-        return self._context.seal(batch_id).cells(0, tuple(header))
+    def _header(self, batch: StoredBatch, header: Sequence[str]) -> bytes:
+        return self._context.seal(batch).cells(0, tuple(header))
 
     def _operation(self, batch: StoredBatch) -> Operation:
         operation = self._context.operation(batch.operation)
@@ -198,7 +198,7 @@ class BatchValidator:
         if batch.repeats is not None:
             yield await self._failed_rows(batch.repeats)
             return
-        seal, pieces = self._context.seal(batch.batch_id), self._stored.pieces(batch.batch_id)
+        seal, pieces = self._context.seal(batch), self._stored.pieces(batch.batch_id)
         path = await asyncio.to_thread(write_decrypted, self._context.folder, seal, pieces)
         try:
             bounds = self._admission.bounds_of(batch.account_id)
@@ -216,7 +216,7 @@ class BatchValidator:
         origin = await self._stored.batch(batch_id)
         if origin is None or origin.header is None or origin.layout is None:
             raise FileUnreadable("lote_apagado", "Os dados do lote a repetir já foram apagados.")
-        seal = self._context.seal(batch_id)
+        seal = self._context.seal(origin)
 
         def rows() -> Iterator[TableRow]:
             for row in self._stored.results(batch_id, "falha"):
@@ -243,7 +243,7 @@ def stored_columns(batch: StoredBatch) -> Mapping[str, Choice]:
 def columns_of(context: BatchContext, batch: StoredBatch, operation: Operation) -> ColumnMap:
     """Return the columns as interpreted when the file was read."""
     assert batch.header is not None
-    header = context.seal(batch.batch_id).open_cells(0, batch.header)
+    header = context.seal(batch).open_cells(0, batch.header)
     return map_columns(
         operation,
         header,
@@ -286,8 +286,8 @@ class _RowReader:
         columns: ColumnMap,
     ) -> None:
         self._parts = context.parts
-        self._pepper = context.pepper
-        self._seal = context.seal(batch.batch_id)
+        self._pepper = context.secrets.ring.first
+        self._seal = context.seal(batch)
         self._operation = operation
         self._caller = caller
         self._columns = columns

@@ -68,6 +68,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
         "certificate_extension",
         "Atos que prorrogaram certidões, mostrados no resultado ao lado da validade.",
     ),
+    "secret": ("secret", "Troca o segredo da instalação, com o serviço no ar."),
     "subject": ("subject", "Encontra e apaga os dados de uma pessoa física (titular)."),
     "backup": ("backup", "Faz, lista e restaura backups."),
     "storage": ("storage", "Move os dados entre SQLite e PostgreSQL."),

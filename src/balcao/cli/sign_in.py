@@ -33,11 +33,12 @@ def sign_in(
     """
     from balcao.accounts.links import SIGN_IN_MINUTES, make_sign_in
     from balcao.accounts.seal import Seal
+    from balcao.accounts.secrets import secrets_of
     from balcao.core.addresses import one_time_link
 
     with open_installation() as local:
         operator = _operator(local.desk.people.users(None), user)
-        seal, now = Seal(local.home.pepper()), local.now_ms()
+        seal, now = Seal(secrets_of(local.home, local.desk)), local.now_ms()
         people = local.desk.people
         work = make_sign_in(seal, people, operator.user_id, AT_THE_TERMINAL, now)
         link = one_time_link(local.address, wait_for(work))

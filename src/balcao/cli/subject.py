@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from balcao.accounts.secrets import secrets_of
 from balcao.cli.failures import CommandFailed
 from balcao.cli.installation import Installation, open_installation, wait_for
 from balcao.cli.output import AsJson, Block, TextTable, iso, program, record, show, when
@@ -140,7 +141,7 @@ def _subject_in_installation(
 def _batches(local: Installation) -> "PersonSearch":
     from balcao.service.erasure import PersonSearch
 
-    return PersonSearch(local.desk, local.home.pepper(), local.home.batches)
+    return PersonSearch(local.desk, secrets_of(local.home, local.desk), local.home.batches)
 
 
 def _confirm() -> None:

@@ -242,12 +242,13 @@ def recovery_codes(user: UserName, as_json: AsJson = False) -> None:
     """
     from balcao.accounts.recovery import code_digest, new_codes
     from balcao.accounts.seal import Seal
+    from balcao.accounts.secrets import secrets_of
 
     with open_installation() as local:
         found = _find(local, user)
         if not found.has_totp:
             raise CommandFailed(f"O usuário {found.user_id} não tem segundo fator.")
-        seal, codes = Seal(local.home.pepper()), new_codes()
+        seal, codes = Seal(secrets_of(local.home, local.desk)), new_codes()
         digests = [code_digest(seal, found.user_id, code) for code in codes]
         stored = local.desk.recovery_codes
         wait_for(stored.renew(found.user_id, digests, AT_THE_TERMINAL, local.now_ms()))

@@ -68,6 +68,7 @@ Action: TypeAlias = Literal[
     "opendata.rollback",
     "opendata.fetch",  # a download of the newest month was requested
     "backup.create",  # a backup was requested
+    "secret.rotate",  # a secret was added, or the replaced one is not accepted any more
     "subject.erase",  # the data of a natural person was erased
 ]
 

@@ -34,7 +34,7 @@ from balcao.examination.sources import reachable, remarks, sources
 from balcao.examination.tls import TLS, tls
 from balcao.examination.wording import program
 from balcao.examination.workers import WORKERS, workers
-from balcao.home import PEPPER_BYTES, Home
+from balcao.home import Home, is_whole
 from balcao.settings import Settings, config_file
 from balcao.settings.in_force import unknown_variables
 from balcao.storage.places import place_of
@@ -208,7 +208,7 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
     if home.restoring.exists():
         yield Finding("fail", RestoreInterrupted(str(home.path)).operator_text(program()))
     elif path.is_file():
-        if path.stat().st_size != PEPPER_BYTES:
+        if not is_whole(path.stat().st_size):
             yield Finding("fail", f"{path} está incompleto. Restaure de um backup")
         elif path.stat().st_mode & _OTHERS:
             yield Finding("fail", f"outros usuários podem ler: chmod 600 {path}")
@@ -232,9 +232,9 @@ def _secret(settings: Settings, home: Home) -> Iterator[Finding]:
 
 def _desk(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterator[Finding]:
     # A missing or incomplete secret is reported by `_secret`.
-    whole_secret = home.secret.is_file() and home.secret.stat().st_size == PEPPER_BYTES
-    pepper = home.pepper() if whole_secret and not home.restoring.exists() else None
-    yield from database(place_of(settings), pepper, now_ms)
+    whole_secret = home.secret.is_file() and is_whole(home.secret.stat().st_size)
+    known = home.secrets() if whole_secret and not home.restoring.exists() else ()
+    yield from database(place_of(settings), known, now_ms)
 
 
 def _port(settings: Settings, home: Home) -> Iterator[Finding]:

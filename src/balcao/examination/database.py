@@ -1,7 +1,7 @@
 """Checks of the database by `balcao doctor`: clock, schema, keys, ledger."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from balcao.core.clock import SMALL_MS
 from balcao.core.database_server import remarks, too_old
@@ -9,12 +9,14 @@ from balcao.core.errors import PepperDiffers
 from balcao.core.findings import Finding
 from balcao.core.freshness import DAY_MS
 from balcao.core.key_expiry import REPLACEMENT, WITHIN_DAYS, expiring
+from balcao.core.secrets import ring_of, secret_id
 from balcao.core.writing import counted, day
 from balcao.examination.failures import explain
 from balcao.examination.wording import apart_text, program, whole
 from balcao.storage.desk.batch_queries import standing_of
 from balcao.storage.desk.check import check_books
 from balcao.storage.desk.queries import keys_with_expiry
+from balcao.storage.desk.secrets import keys_left, newest_rotation
 from balcao.storage.pepper import may_be_pepper
 from balcao.storage.places import DataPlace, DeskInspection
 
@@ -36,11 +38,11 @@ JOB_STATES: Mapping[str, str] = {
 
 
 def database(
-    place: DataPlace, pepper: bytes | None, now_ms: Callable[[], int]
+    place: DataPlace, secrets: Sequence[bytes], now_ms: Callable[[], int]
 ) -> Iterator[Finding]:
     """Check that the database opens, its schema, its keys and its ledger. Changes nothing.
 
-    `pepper`: this folder's, if it has one. Raises `StorageFailed`, and `StorageMoved` or
+    `secrets`: this folder's, if it has any. Raises `StorageFailed`, and `StorageMoved` or
     `StorageIncomplete` when the data are elsewhere.
     """
     if place.desk_file is not None and not place.desk_file.is_file():
@@ -71,7 +73,7 @@ def database(
             yield Finding("warn", text)
             return
         yield Finding("ok", f"{look.server or 'abre'}; versão {schema} do esquema")
-        yield from _pepper(look, pepper)
+        yield from _secrets(look, secrets, now_ms())
         yield from _clock_of_books(look, now_ms)
         yield from _books(look)
         yield from _expiring_keys(look, now_ms())
@@ -120,10 +122,33 @@ def _clock_of_books(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator
         )
 
 
-def _pepper(look: DeskInspection, pepper: bytes | None) -> Iterator[Finding]:
-    """Report keys that were made with another folder's secret."""
-    if pepper is not None and not may_be_pepper(look.connection, pepper):
-        yield Finding("fail", explain(PepperDiffers()) or "", "segredo das chaves")
+def _secrets(look: DeskInspection, secrets: Sequence[bytes], now_ms: int) -> Iterator[Finding]:
+    """Report keys that were made with another folder's secret, and a rotation under way."""
+    name = "segredo das chaves"
+    if not secrets:
+        return
+    newest = newest_rotation(look.connection)
+    try:
+        if not may_be_pepper(look.connection, secrets[0]):
+            raise PepperDiffers
+        ring = ring_of(secrets, newest)
+    except PepperDiffers as error:
+        yield Finding("fail", explain(error) or "", name)
+        return
+    if lacking := look.nodes_without_secret(secret_id(secrets[-1])):
+        nodes = ", ".join(map(str, lacking))
+        text = f"falta um segredo no secret.key dos nós {nodes}. Copie para lá o desta pasta"
+        yield Finding("fail", text, name)
+    if ring.pending is not None:
+        yield Finding("warn", "novo segredo à espera do serviço e de todos os nós", name)
+    elif ring.previous is not None and newest is not None:
+        left = len(keys_left(look.connection, newest.secret_id, now_ms))
+        yield Finding(
+            "warn",
+            f"troca em andamento; {counted(left, 'chave ainda usa', 'chaves ainda usam')} o segredo"
+            f" anterior. Para concluir: {program()} secret finish",
+            name,
+        )
 
 
 def _batches(look: DeskInspection) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """Authentication of keys, and rate limits (contract 2.10, 7.1, 7.2)."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -9,6 +10,7 @@ from balcao.core.access import Caller, Plan, is_well_formed, key_hash
 from balcao.core.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.core.ledger import Change, Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
+from balcao.core.secrets import Secrets
 from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
 from balcao.storage.engine import OnCharged
@@ -27,12 +29,13 @@ _HASHES_MAX = 10_000
 class Authenticator:
     """Authenticates callers and counts their requests."""
 
-    def __init__(self, desk: Desk, pepper: bytes, limits: Mapping[Plan, Limits]) -> None:
+    def __init__(self, desk: Desk, secrets: Secrets, limits: Mapping[Plan, Limits]) -> None:
         self._desk = desk
-        self._pepper = pepper
+        self._secrets = secrets
         self._hashes: dict[bytes, bytes] = {}
+        secrets.on_change.append(self._hashes.clear)
         self._used: dict[int, int] = {}  # when each key's use was last written
-        self._noting: set[asyncio.Task[None]] = set()
+        self._writing: set[asyncio.Task[None]] = set()
         self._plan_limits: Mapping[Plan, Sequence[Limit]] = {
             plan: (
                 Limit("minuto", of_plan.per_minute, _MINUTE_MS),
@@ -46,23 +49,56 @@ class Authenticator:
         if header is None:
             raise KeyRefused
         hashed = self._hashes.get(header)
-        if hashed is None:
-            hashed = await self._hash(header)
-        caller = await self._desk.caller(hashed, now_ms)
+        caller = None if hashed is None else await self._desk.caller(hashed, now_ms)
+        if caller is None:  # unknown here, revoked, or hashed again since
+            caller = await self._find(header, now_ms)
         if caller is None or (caller.expires_ms is not None and caller.expires_ms <= now_ms):
             raise KeyRefused
         return caller
 
-    async def _hash(self, header: bytes) -> bytes:
+    async def _find(self, header: bytes, now_ms: int) -> Caller | None:
+        """Return the caller of a key by any accepted secret, and remember its hash.
+
+        Raises `KeyRefused` for a malformed key, and `StorageFailed` while this node lacks the
+        secret in use.
+        """
         key = header.decode("latin-1")
         if not is_well_formed(key):
             raise KeyRefused
-        hashed = key_hash(key, self._pepper)
-        if await self._desk.caller(hashed, 0) is not None:  # unknown keys are not remembered
-            if len(self._hashes) >= _HASHES_MAX:
-                self._hashes.clear()
-            self._hashes[header] = hashed
-        return hashed
+        ring = self._secrets.ring
+        hashes = [key_hash(key, secret) for secret in ring.accepted]
+        for hashed in hashes:
+            caller = await self._desk.caller(hashed, now_ms)
+            if caller is not None:
+                self._remember(header, hashed)
+                if hashed != hashes[0] and ring.previous is not None:
+                    self._rehash_soon(header, hashed, hashes[0], ring.stored_id)
+                return caller
+        for hashed in hashes[:-1]:  # it may have been hashed again between these reads
+            caller = await self._desk.engine.caller(hashed)
+            if caller is not None:
+                self._remember(header, hashed)
+                return caller
+        if self._secrets.incomplete:
+            raise StorageFailed("the secret in use is missing in secret.key")
+        return None
+
+    def _remember(self, header: bytes, hashed: bytes) -> None:
+        if len(self._hashes) >= _HASHES_MAX:
+            self._hashes.clear()
+        self._hashes[header] = hashed  # unknown keys are not remembered
+
+    def _rehash_soon(self, header: bytes, old: bytes, new: bytes, secret_id: str | None) -> None:
+        """Store the key's hash by the current secret, in the background."""
+
+        async def rehash() -> None:
+            with contextlib.suppress(StorageFailed):  # the next request tries again
+                await self._desk.secrets.rehash_key(old, new, secret_id)
+            self._hashes.pop(header, None)
+
+        task = asyncio.create_task(rehash())
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
 
     async def count(self, caller: Caller, now_ms: int) -> Sequence[Verdict]:
         """Count one request against every limit, and return the limits' verdicts."""
@@ -71,8 +107,8 @@ class Authenticator:
             self._used[key_id] = now_ms
             # Written in the background.
             noting = asyncio.create_task(self._note_use(key_id, now_ms))
-            self._noting.add(noting)
-            noting.add_done_callback(self._noting.discard)
+            self._writing.add(noting)
+            noting.add_done_callback(self._writing.discard)
         verdicts = await self._desk.spend(caller, self.limits_of(caller), now_ms)
         for verdict in verdicts:
             if not verdict.allowed:

@@ -1,8 +1,8 @@
 """Background work of a serving process: durable jobs, periodic work and backups."""
 
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import astuple
+from secrets import randbelow
 
 from balcao.backup.schedule import BackupSchedule
 from balcao.core.errors import StorageFailed
@@ -24,6 +24,7 @@ from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.service.requested_work import requested_jobs
 from balcao.service.retention import Retention
+from balcao.service.secret_following import SecretFollower
 from balcao.settings import Settings
 from balcao.storage.desk.exports import EXPORT
 from balcao.storage.stores import Stores
@@ -43,6 +44,7 @@ def build(
     deprecated_uses: DeprecatedUseCounts,
     write_export: Callable[[str], Awaitable[None]],
     mail: MailDelivery,
+    secrets: SecretFollower,
 ) -> Lifecycle:
     """Return the lifecycle of the process, and connect the metrics with its background work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
@@ -80,7 +82,7 @@ def build(
         derived_data=derived_data_builder(
             home, answers=settings.opendata_answers, search=settings.opendata_search
         ),
-        fetching=MonthFetching(home.opendata("live"), now_ms, secrets.randbelow)
+        fetching=MonthFetching(home.opendata("live"), now_ms, randbelow)
         if settings.opendata_fetch
         else None,
         other_work=[
@@ -89,6 +91,7 @@ def build(
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
             deprecated_uses.periodic(),
+            secrets.periodic(),
             *mail.periodic_tasks(),
         ],
         at_end=write_counts,

@@ -22,6 +22,7 @@ from balcao.core.availability import ALL_UFS
 from balcao.core.batches import ERASE
 from balcao.core.file_limits import MEGABYTE, READERS_BYTES, READING_AT_ONCE, SharedLimits
 from balcao.core.questions import Question
+from balcao.core.secrets import Secrets
 from balcao.home import Home
 from balcao.lookup.context import Parts
 from balcao.service.jobs.durable import JobKind
@@ -95,7 +96,7 @@ def build_batches(  # noqa: PLR0917  # all open parts
     settings: Settings,
     home: Home,
     parts: Parts,
-    pepper: bytes,
+    secrets: Secrets,
     blobs: Blobs,
     factory: ProviderFactory,
     new_id: Callable[[], str],
@@ -105,7 +106,7 @@ def build_batches(  # noqa: PLR0917  # all open parts
 
     `arrivals` returns the number of single lookups answered so far.
     """
-    context = BatchContext(parts, pepper, home.batches, new_id, RowPacer(arrivals))
+    context = BatchContext(parts, secrets, home.batches, new_id, RowPacer(arrivals))
     file_admission = FileAdmission(
         parts.desk,
         {

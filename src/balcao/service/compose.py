@@ -12,6 +12,7 @@ import httpx2
 
 from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import Seal
+from balcao.accounts.secrets import secrets_of
 from balcao.core.questions import Mode
 from balcao.examination.checks import examine
 from balcao.home import Home
@@ -38,6 +39,7 @@ from balcao.service.parts import MODES, build_parts, new_request_ids, open_snaps
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.retention import Retention
 from balcao.service.search_pool import SearchPool
+from balcao.service.secret_following import SecretFollower
 from balcao.settings import Settings
 from balcao.storage import stores
 from balcao.storage.desk.desk import Desk
@@ -123,6 +125,8 @@ class _Assembly:
         opened.desk.on_over_budget = self.metrics.over_budget
         self.stores = opened.wrapped(self.spans.desk, self.spans.cache) if self.spans else opened
         self.desk = self.stores.desk
+        self.secrets = secrets_of(self.home, self.desk)
+        self.seal = Seal(self.secrets)
         self.snapshots = open_snapshots(self.home)
         self.availability = AvailabilityCounts(self.desk, clock.now_ms)
         self.deprecated_uses = DeprecatedUseCounts(
@@ -179,7 +183,7 @@ class _Assembly:
             self.settings,
             self.home,
             self.parts,
-            self.pepper,
+            self.secrets,
             self.stores.blobs,
             self.factory,
             self.new_id,
@@ -200,16 +204,19 @@ class _Assembly:
             availability=self.availability,
             deprecated_uses=self.deprecated_uses,
             write_export=FileWriting(self.desk, self.home.exports).write,
+            secrets=SecretFollower(
+                self.home, self.desk, self.secrets, self.seal, self.clock.now_ms
+            ),
             mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
         )
 
     @cached_property
     def outbox(self) -> Outbox:
-        return Outbox(Seal(self.pepper), self.settings.address)
+        return Outbox(self.seal, self.settings.address)
 
     @cached_property
     def authenticator(self) -> Authenticator:
-        return Authenticator(self.desk, self.pepper, self.settings.limits_by_plan)
+        return Authenticator(self.desk, self.secrets, self.settings.limits_by_plan)
 
     @cached_property
     def searching(self) -> SearchPool:
@@ -242,7 +249,7 @@ class _Assembly:
             home=self.home,
             health=self.observers.health,
             circuits=self.factory.circuits,
-            seal=Seal(self.pepper),
+            seal=self.seal,
             outbox=self.outbox if self.settings.mail_server is not None else None,
             new_id=self.new_id,
             batches=self.batches.desk,

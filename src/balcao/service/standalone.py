@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from balcao.accounts.secrets import secrets_of
 from balcao.core.questions import Mode
 from balcao.home import Home
 from balcao.lookup.context import Parts
@@ -58,6 +59,5 @@ def standalone_batches(
 ) -> Iterator[BatchParts]:
     """Open the batch parts, for receiving, showing and deciding; only the service runs batches."""
     with standalone_parts(settings, home, desk, now_ms) as (parts, factory):
-        yield build_batches(
-            settings, home, parts, home.pepper(), factory.blobs, factory, new_request_ids(now_ms)
-        )
+        secrets, new_id = secrets_of(home, desk), new_request_ids(now_ms)
+        yield build_batches(settings, home, parts, secrets, factory.blobs, factory, new_id)

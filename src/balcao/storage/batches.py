@@ -35,6 +35,7 @@ class NewBatch:
     create_fingerprint: str
     created_ms: int
     file_bytes: int = 0  # as stored
+    secret_id: str | None = None  # that its data is sealed with; None: the installation's first
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class StoredBatch:
     confirmed_ms: int | None
     ended_ms: int | None
     erased_ms: int | None
+    secret_id: str | None
     tallies: Tallies = field(default_factory=dict)
 
     def rows(self, *states: RowState) -> int:

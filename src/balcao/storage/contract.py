@@ -59,6 +59,7 @@ class NewKey:
     per_minute: int | None = None
     per_day: int | None = None
     restrictions: KeyRestrictions | None = None
+    secret_id: str | None = None  # of the secret that made `hash`; None: the installation's first
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ The only module that imports both engines; other rooms use the `DataPlace`. Engi
 on use, because PostgreSQL's modules take a tenth of a second to load.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Protocol
@@ -69,6 +69,10 @@ class DeskInspection(Protocol):
 
     def server_facts(self) -> ServerFacts | None:
         """Return the server's configuration; None for a file."""
+        ...
+
+    def nodes_without_secret(self, secret_id: str) -> Sequence[int]:
+        """Return the numbers of serving nodes that lack a secret."""
         ...
 
     def latest_instant(self) -> int | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from balcao.accounts.seal import Seal
+from balcao.accounts.seal import MAIL_CONTENT, Seal
 from balcao.core.addresses import one_time_link
 from balcao.core.calendar import HOUR_MS
 from balcao.core.mail import (
@@ -22,7 +22,6 @@ from balcao.storage.desk.mail import NewMail
 
 RESET_MINUTES = 60
 _NOTICE_HOURS = 72
-_PURPOSE = b"mail"
 _ID_BYTES = 16
 
 
@@ -64,9 +63,9 @@ class Outbox:
 
     def open(self, sealed: bytes) -> MailContent | None:
         """Return the content. None: it was sealed with another installation's secret."""
-        opened = self.seal.open(_PURPOSE, sealed)
+        opened = self.seal.open(MAIL_CONTENT, sealed)
         return None if opened is None else msgspec.json.decode(opened, type=MailContent)
 
     def _new(self, kind: MailKind, content: MailContent, now_ms: int, expires_ms: int) -> NewMail:
-        sealed = self.seal.close(_PURPOSE, msgspec.json.encode(content))
+        sealed = self.seal.close(MAIL_CONTENT, msgspec.json.encode(content))
         return NewMail(secrets.token_hex(_ID_BYTES), kind, sealed, now_ms, expires_ms)

@@ -70,8 +70,8 @@ _NEW_ACCOUNT = (
 )
 _NEW_KEY = (
     "INSERT INTO api_key (key_id, account_id, name, prefix, hash, created_ms, expires_ms,"
-    " per_minute, per_day, networks, operations, client_required, administers)"
-    " VALUES ({number}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id"
+    " per_minute, per_day, networks, operations, client_required, administers, secret_id)"
+    " VALUES ({number}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING key_id"
 )
 
 
@@ -195,6 +195,7 @@ def create_key(connection: SqlConnection, new: NewKey, now_ms: int, signed: Sign
                 new.per_minute,
                 new.per_day,
                 *restrictions_row(new.restrictions),
+                new.secret_id,
             ),
         ).fetchall()
         ((key_id,),) = row

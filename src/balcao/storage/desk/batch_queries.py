@@ -23,7 +23,7 @@ _BATCH = (
     " coalesce((SELECT min(b.credits_max) FROM budget AS b WHERE b.owner_kind = 'lote'"
     " AND b.owner = batch.batch_id AND b.account_id = batch.account_id), ceiling),"
     " created_ms, confirmed_ms,"
-    " ended_ms, erased_ms FROM batch"
+    " ended_ms, erased_ms, secret_id FROM batch"
 )
 _ROW = (
     "SELECT line, state, ref, client, document, repeated_of, request_id, credits, code, settled_ms,"

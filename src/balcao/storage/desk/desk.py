@@ -223,10 +223,14 @@ class Desk(DeskQueries):
         """
         if key_id is not None:
             sql = "SELECT hash FROM api_key WHERE key_id = ? AND account_id = ?"
-            rows = await self.engine.run_in_writer(
-                lambda connection: connection.execute(sql, (key_id, account_id)).fetchall()
-            )
-            caller = await self.caller(bytes(rows[0][0]), now_ms) if rows else None
+            caller = None
+            for _ in range(2):  # the key may be hashed again between the two reads
+                rows = await self.engine.run_in_writer(
+                    lambda connection: connection.execute(sql, (key_id, account_id)).fetchall()
+                )
+                caller = await self.caller(bytes(rows[0][0]), now_ms) if rows else None
+                if caller is not None:
+                    break
             expired = caller and caller.expires_ms is not None and caller.expires_ms <= now_ms
             return None if expired else caller
         account = self.account(account_id)

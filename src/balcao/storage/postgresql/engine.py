@@ -34,7 +34,7 @@ from balcao.storage.postgresql.connections import (
     open_for_full_scan,
     open_reader,
 )
-from balcao.storage.postgresql.node import Node, read_clock, read_clock_beside
+from balcao.storage.postgresql.node import Node, nodes_without_secret, read_clock, read_clock_beside
 from balcao.storage.postgresql.partitions import Partitions
 from balcao.storage.postgresql.read_requests import ReadRequest, read_all
 from balcao.storage.postgresql.schema import migrate
@@ -45,10 +45,6 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_LACKING_NODES = (
-    "SELECT node_id FROM node WHERE ended_ms IS NULL AND secret_ids IS NOT NULL"
-    " AND NOT secret_ids::jsonb @> ?::jsonb ORDER BY node_id"
-)
 _REPORT_SECRETS = "UPDATE node SET secret_ids = ? WHERE node_id = ?"
 
 # Synchronized clocks differ by less.
@@ -156,8 +152,7 @@ class PostgresEngine:
     # Replacements of the secret.
 
     def nodes_without_secret(self, connection: SqlConnection, secret_id: str) -> Sequence[int]:
-        rows = connection.execute(_LACKING_NODES, (json.dumps([secret_id]),)).fetchall()
-        return [int(node_id) for (node_id,) in rows]
+        return nodes_without_secret(connection, secret_id)
 
     async def report_secrets(self, secret_ids: Sequence[str]) -> None:
         text = json.dumps(list(secret_ids))

@@ -1,6 +1,6 @@
 """Read-only inspection of a PostgreSQL database: see `storage.places.DeskInspection`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ from balcao.core.database_server import ServerFacts
 from balcao.storage.moved import check_not_moved
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import ReconnectingConnection, open_for_full_scan
-from balcao.storage.postgresql.node import LOCK_CLASS
+from balcao.storage.postgresql.node import LOCK_CLASS, nodes_without_secret
 from balcao.storage.postgresql.schema import newest_version, version
 from balcao.storage.postgresql.standby import WAITING
 
@@ -97,6 +97,9 @@ class PostgresInspection:
                 if found == before or after != before:
                     return True
         return False
+
+    def nodes_without_secret(self, secret_id: str) -> Sequence[int]:
+        return nodes_without_secret(self.connection, secret_id)
 
     def latest_instant(self) -> None:
         """Return None: commits have the clocks of many nodes; use that of the database."""

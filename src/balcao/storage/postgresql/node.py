@@ -5,8 +5,9 @@ shared, so that a new connection need not wait until the server notices the end 
 node whose lock is free is not connected.
 """
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import psycopg
@@ -14,6 +15,7 @@ import psycopg
 from balcao.core.clock import ClockReading, take_reading
 from balcao.core.freshness import DAY_MS
 from balcao.core.tariff import INTERRUPTED
+from balcao.storage.connection import SqlConnection
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.rows import integers
 from balcao.storage.postgresql.schema import join_programs
@@ -81,8 +83,19 @@ _REMOVE = "DELETE FROM node WHERE node_id = %s AND ended_ms <= %s"
 _ENDED = "UPDATE node SET ended_ms = %s WHERE node_id = ANY(%s::bigint[]) AND node_id <> %s"
 
 
+_LACKING_NODES = (
+    "SELECT node_id FROM node WHERE ended_ms IS NULL AND secret_ids IS NOT NULL"
+    " AND NOT secret_ids::jsonb @> ?::jsonb ORDER BY node_id"
+)
+
 # The faster a reading, the more exact: the fastest of these is used.
 _READINGS = 3
+
+
+def nodes_without_secret(connection: SqlConnection, secret_id: str) -> Sequence[int]:
+    """Return the numbers of serving nodes that have not reported a secret."""
+    rows = connection.execute(_LACKING_NODES, (json.dumps([secret_id]),)).fetchall()
+    return [int(node_id) for (node_id,) in rows]
 
 
 def read_clock(connection: psycopg.Connection[Any]) -> int:

@@ -1,6 +1,6 @@
 """Inspection of a desk in a SQLite file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -33,6 +33,9 @@ class SqliteInspection:
 
     def server_facts(self) -> None:
         """Return None: it is a file."""
+
+    def nodes_without_secret(self, secret_id: str) -> Sequence[int]:
+        return ()
 
     def latest_instant(self) -> int | None:
         """See `DeskInspection`. Accurate to a second, since it is written with the limits."""

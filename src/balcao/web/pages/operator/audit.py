@@ -52,6 +52,7 @@ ACTIONS: Mapping[Action, str] = {
     "opendata.rollback": "Volta ao mês anterior dos dados abertos",
     "opendata.fetch": "Busca de um mês novo pedida",
     "backup.create": "Backup pedido",
+    "secret.rotate": "Segredo da instalação trocado",
     "subject.erase": "Dados de um titular apagados",
 }
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from starlette.responses import Response
 
 from balcao.accounts.recovery import code_digest, new_codes
+from balcao.accounts.seal import TOTP_SECRET
 from balcao.core.people import User, must_set_up_second_factor
 from balcao.web.kit import filters, guard, returning, theme, throttle
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.guard import MINUTE_MS
 from balcao.web.pages.signing import second_factor
 from balcao.web.pages.signing.pages import (
-    TOTP,
     is_second_factor,
     names_of,
     new_password_problems,
@@ -125,7 +125,7 @@ async def turn_on(context: PageContext) -> Response:
     if step is None:
         complaints = {"codigo": "Código incorreto. Tente com o próximo."}
         return _enrolment(context, secret, complaints)
-    kept, codes = tools.seal.close(TOTP, secret), new_codes()
+    kept, codes = tools.seal.close(TOTP_SECRET, secret), new_codes()
     await tools.desk.people.set_totp(
         user.user_id,
         kept,

@@ -21,6 +21,7 @@ from balcao.accounts.links import (
     token_digest,
 )
 from balcao.accounts.recovery import code_digest
+from balcao.accounts.seal import TOTP_SECRET
 from balcao.core.addresses import rate_limit_address
 from balcao.core.errors import EmailTaken, FormDone, RateLimited, StorageFailed
 from balcao.core.names import name_problem
@@ -47,7 +48,6 @@ _WRONG = "E-mail ou senha incorretos."
 _WRONG_CODE = "Código incorreto ou já usado. Aguarde o próximo no aplicativo autenticador."
 _HALFWAY = b"sign-in halfway"
 _HALFWAY_SECONDS = 300
-TOTP = b"totp secret"
 _BROWSER = b"known browser"
 _BROWSER_SECONDS = 180 * 24 * 3600
 
@@ -188,7 +188,7 @@ async def is_second_factor(context: PageContext, known: Credentials, code: str) 
         digest_ = code_digest(tools.seal, user.user_id, code)
         compose = None if tools.outbox is None else partial(tools.outbox.recovery_code, user, now)
         return await tools.desk.recovery_codes.use(user.user_id, digest_, now, compose)
-    secret = tools.seal.open(TOTP, known.totp_secret)
+    secret = tools.seal.open(TOTP_SECRET, known.totp_secret)
     step = secret and second_factor.step_of(secret, code, now)
     return bool(step) and await tools.desk.people.use_totp_step(user.user_id, int(step or 0))
 
