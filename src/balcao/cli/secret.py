@@ -72,6 +72,7 @@ def rotate(
       $ balcao secret rotate
     """
     from balcao.home import new_secret, write_secrets
+    from balcao.storage.places import place_of
 
     with open_installation() as local:
         ring = _ring(local)
@@ -104,7 +105,7 @@ def rotate(
         number = secret_id(added)
         wait_for(local.desk.secrets.log_added(number, AT_THE_TERMINAL, local.now_ms()))
     notes = [f"Novo segredo {number} em {path}.", plan]
-    if output is not None or local.settings.database.get_secret_value():
+    if output is not None or place_of(local.settings).desk_file is None:
         notes.append("Copie o arquivo para o secret.key de todos os nós.")
     notes.append(f"Acompanhe com {program()} secret status.")
     show(as_json, {"secret_id": number, "keys": len(keys), "file": str(path)}, *notes)
@@ -223,7 +224,7 @@ def _trim(local: Installation, kept: list[bytes]) -> str:
     """Remove the other secrets from the file. Return a sentence about it."""
     home = local.home
     if len(kept) == len(home.secrets()):
-        return "O secret.key não muda."
+        return "O primeiro segredo fica no secret.key: os dados de pessoas são achados com ele."
     try:
         home.replace_secrets(kept)
     except OSError as error:
