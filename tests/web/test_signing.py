@@ -528,7 +528,7 @@ def test_recovery_codes_have_120_bits() -> None:
     codes = new_codes()
     assert len(set(codes)) == CODES
     assert all(re.fullmatch(r"(?:[a-z2-7]{4}-){5}[a-z2-7]{4}", code) for code in codes)
-    digests = {code_digest(Seal(key * 32), 1, codes[0]) for key in (b"s", b"t")}
+    digests = {code_digest(Seal(single(key * 32)), 1, codes[0]) for key in (b"s", b"t")}
     assert [len(digest) for digest in digests] == [32, 32]
 
 
