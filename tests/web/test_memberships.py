@@ -1,8 +1,11 @@
 """Operators with a membership in an account, and acting by it (contract 7.6)."""
 
 import pytest
+from argon2 import PasswordHasher
 
 from balcao.accounts.links import new_token
+from balcao.core.people import Signature
+from balcao.service.clock import system_now_ms
 from tests.service import Client, Service
 from tests.storage.people import ALWAYS
 from tests.web.browser import Browser, PageResponse, signed_in
@@ -10,6 +13,7 @@ from tests.web.lookups import COMPANY, GOOD
 from tests.web.test_operator_accounts import opened_account
 
 ACCOUNTS = "/app/operador/contas"
+PASSWORD = "tranquila-cadeira-7"
 
 
 @pytest.fixture
@@ -175,14 +179,27 @@ def test_an_operator_s_e_mail_suggests_a_membership(operator: Browser, who: Clie
     assert "operador" not in theirs.tree.xpath("string(//main)")
 
 
+def _give_password(browser: Browser) -> None:
+    assert browser.user is not None
+    people, hashed = browser.house.desk.people, PasswordHasher(1, 8, 1).hash(PASSWORD)
+    change = people.set_password(browser.user.user_id, hashed, Signature("cli"), system_now_ms())
+    browser.house.run(change)
+    browser.sign_in(browser.user)  # a new password ends all sessions
+
+
 def test_another_session_is_ended(operator: Browser) -> None:
     assert operator.user is not None
     elsewhere = Browser(operator.house)
+    _give_password(operator)
     elsewhere.sign_in(operator.user)
     page = operator.get("/app/eu")
-    (form,) = page.tree.xpath("//form[starts-with(@action, '/app/eu/sessoes/')]/@action")
-    assert operator.post(form).location == "/app/eu?feito=sessao"
-    assert operator.post(form).location == "/app/eu?feito=sessao-antes"
+    (form,) = page.tree.xpath("//button/@formaction")
+    for address in (form, "/app/eu/sessoes"):
+        refused = operator.post(address, {"atual": "errada"})
+        assert (refused.status, "Senha atual incorreta" in refused.words) == (422, True)
+        assert elsewhere.get("/app/eu").status == 200
+    assert operator.post(form, {"atual": PASSWORD}).location == "/app/eu?feito=sessao"
+    assert operator.post(form, {"atual": PASSWORD}).location == "/app/eu?feito=sessao-antes"
     assert elsewhere.get("/app/eu").status == 303
     assert "Nenhuma outra sessão aberta" in operator.get("/app/eu").words
 
@@ -192,10 +209,10 @@ def test_sessions_of_other_people_cannot_be_ended(operator: Browser, who: Client
     elsewhere = Browser(operator.house)
     assert operator.user is not None
     elsewhere.sign_in(operator.user)
-    (form,) = operator.get("/app/eu").tree.xpath(
-        "//form[starts-with(@action, '/app/eu/sessoes/')]/@action"
-    )
-    manager.post(form)
+    (form,) = operator.get("/app/eu").tree.xpath("//button/@formaction")
+    _give_password(manager)
+    answer = manager.post(form, {"atual": PASSWORD})
+    assert answer.location == "/app/eu?feito=sessao-antes"
     assert elsewhere.get("/app/eu").status == 200
 
 

@@ -518,9 +518,24 @@ def test_a_second_factor_from_beginning_to_end(house: Service) -> None:
     details = [entry.detail for entry in reversed(entries)]
     assert details == ["código usado; 9 restam", "código usado; 8 restam", "10 códigos gerados"]
 
-    # Off again, with the password.
-    assert other.post("/app/eu/segundo-fator/desligar", {"atual": "errada"}).status == 422
-    assert other.post("/app/eu/segundo-fator/desligar", {"atual": PASSWORD}).status == 303
+
+def test_both_factors_turn_the_second_one_off(house: Service) -> None:
+    user, browser, off = _person(house), Browser(house), "/app/eu/segundo-fator/desligar"
+    _enter(browser)
+    sealed = browser.post("/app/eu/segundo-fator", {"atual": PASSWORD}).field("segredo")
+    seal: Seal = house.front.web._tools.seal  # type: ignore[union-attr]
+    secret = seal.open(b"totp secret to be confirmed by %d" % user.user_id, sealed.encode())
+    assert secret is not None
+    code = second_factor.code_of(secret, system_now_ms() // 30_000)
+    on = browser.post("/app/eu/segundo-fator/ligar", {"segredo": sealed, "codigo": code})
+    recovery, *_ = _recovery_codes(on)
+    for wrong in (
+        {"atual": "errada", "codigo": recovery},
+        {"atual": PASSWORD, "codigo": code},  # used already
+        {"atual": PASSWORD},
+    ):
+        assert browser.post(off, wrong).status == 422
+    assert browser.post(off, {"atual": PASSWORD, "codigo": recovery}).status == 303
     assert _enter(Browser(house)).location == "/app/eu"
 
 

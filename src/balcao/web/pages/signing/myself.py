@@ -74,15 +74,19 @@ async def change_password(context: PageContext) -> Response:
 
 
 async def close_others(context: PageContext) -> Response:
-    """Sign out in all other browsers."""
+    """Sign out in all other browsers, given the password."""
     people = context.desk.people
+    if (complaint := await _password_complaint(context)) is not None:
+        return await _shown(context, 422, complaints={"atual_sessoes": complaint})
     await people.close_other_sessions(context.person.user.user_id, context.person.token_digest)
     return context.redirect("/app/eu", feito="sessoes")
 
 
 async def close_one(context: PageContext) -> Response:
-    """Sign out in one other browser; a session that had ended already is reported as such."""
+    """Sign out in one other browser, given the password; report if that session had ended."""
     number, people = context.request.path_params["session_id"], context.desk.people
+    if (complaint := await _password_complaint(context)) is not None:
+        return await _shown(context, 422, complaints={"atual_sessoes": complaint})
     ended = filters.is_number(number) and await people.close_one_session(
         context.person.user.user_id, int(number)
     )
@@ -143,15 +147,8 @@ async def renew_codes(context: PageContext) -> Response:
     tools, user = context.tools, context.person.user
     if (complaint := await _password_complaint(context)) is not None:
         return await _shown(context, 422, alert=complaint)
-    known = tools.desk.people.credentials(user.email)
-    if known is None or known.totp_secret is None:
-        return await _shown(context, 422, alert="Ative antes o segundo fator.")
-    tries = [(limit, str(user.user_id)) for limit in throttle.CODES_LIMITS]
-    if wait := tools.throttle.wait_seconds(tries, tools.now_ms()):
-        return await _shown(context, 422, alert=throttle.wait_message(wait))
-    if not await is_second_factor(context, known, context.typed("codigo")):
-        return await _shown(context, 422, alert="Código do segundo fator incorreto ou já usado.")
-    tools.throttle.refund(*tries)
+    if (complaint := await _factor_complaint(context)) is not None:
+        return await _shown(context, 422, alert=complaint)
     codes = new_codes()
     digests = [code_digest(tools.seal, user.user_id, code) for code in codes]
     await tools.desk.recovery_codes.renew(
@@ -165,12 +162,14 @@ def _codes(context: PageContext, codes: Sequence[str], *, turned_on: bool) -> Re
 
 
 async def turn_off(context: PageContext) -> Response:
-    """Turn the second factor off, given the password."""
+    """Turn the second factor off, given the password and the second factor."""
     tools, user = context.tools, context.person.user
     if _is_required(context):
         return await _shown(context, 422, alert="O seu acesso exige o segundo fator.")
     if (complaint := await _password_complaint(context)) is not None:
         return await _shown(context, 422, complaints={"atual_totp": complaint})
+    if (complaint := await _factor_complaint(context)) is not None:
+        return await _shown(context, 422, complaints={"codigo_totp": complaint})
     await tools.desk.people.set_totp(user.user_id, None, context.signature(), tools.now_ms())
     return context.redirect("/app/eu", feito="sem-totp")
 
@@ -234,3 +233,18 @@ async def choose_theme(context: PageContext) -> Response:
         max_age=_YEAR_SECONDS,
     )
     return response
+
+
+async def _factor_complaint(context: PageContext) -> str | None:
+    """Check the typed code, of the phone or for recovery; None: it is right, and used up."""
+    tools, user = context.tools, context.person.user
+    known = tools.desk.people.credentials(user.email)
+    if known is None or known.totp_secret is None:
+        return "Ative antes o segundo fator."
+    tries = [(limit, str(user.user_id)) for limit in throttle.CODES_LIMITS]
+    if wait := tools.throttle.wait_seconds(tries, tools.now_ms()):
+        return throttle.wait_message(wait)
+    if not await is_second_factor(context, known, context.typed("codigo")):
+        return "Código do segundo fator incorreto ou já usado."
+    tools.throttle.refund(*tries)
+    return None
