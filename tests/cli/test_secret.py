@@ -1,16 +1,20 @@
 """A data folder with a `secret.key` of another database: no API key would be valid."""
 
+import asyncio
 import secrets
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from balcao.backup.making import make
 from balcao.core.errors import PepperDiffers
+from balcao.core.secrets import secret_id
 from balcao.home import SECRET_BYTES, Home
 from balcao.service import first_start
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
+from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import Shell, begin
 from tests.cli.test_backup import complaints
 from tests.storage.world import NOW
@@ -90,3 +94,36 @@ def test_a_restored_backup_brings_its_own_secret(
     monkeypatch.setenv("BALCAO_HOME", str(tmp_path / "outra"))
     shell(f"backup restore {made} --replace")
     assert "acme" in shell("account list").out
+
+
+def test_a_secret_is_replaced_without_a_service(shell: Shell) -> None:
+    """It waits for the service, which puts it into use; here the test does."""
+    shell("account create acme --plan pre_pago")
+    shell("key create acme")
+    old = shell.home.pepper()
+    assert shell("secret rotate --dry-run --json").json == {
+        "secret_id": None,
+        "keys": 1,
+        "file": None,
+    }
+    assert shell.home.secrets() == [old]
+    added = shell("secret rotate --json").json["secret_id"]
+    assert [secret_id(each) for each in shell.home.secrets()] == [secret_id(old), added]
+    assert shell("secret status --json").json["state"] == "pending"
+    for line in ("secret rotate", "secret finish"):
+        assert "à espera" in shell(line, code=1).err
+
+    with closing(SqliteDesk(shell.home.desk, pepper=old)) as desk:
+        assert asyncio.run(desk.secrets.activate(added, system_now_ms() - 60_000))
+    assert [key["key_id"] for key in shell("secret status --json").json["keys"]] == [1]
+    shell("key create acme")  # by the new secret
+    assert findings(shell)[1][0] == "warn"
+    made = make(Settings(home=shell.path), system_now_ms).path
+    assert shell(f"backup restore {made} --verify --json").json["ok"]
+    assert "secret finish" in shell("secret rotate", code=1).err
+    assert shell("secret finish", code=1).err  # without a terminal nobody confirms
+    revoked = shell("secret finish --yes --json").json["revoked"]
+    assert [key["key_id"] for key in revoked] == [1]
+    assert shell("secret status --json").json["state"] == "stable"
+    assert shell("secret status --json").json["current"] == added
+    assert shell.home.pepper() == old

@@ -60,7 +60,8 @@ def picture(text: str) -> Markup:
     import segno  # noqa: PLC0415 - slow to import
 
     code = segno.make(text, error="m")
-    svg = code.svg_inline(scale=5, border=3, svgclass="qr", lineclass="qr-line", omitsize=False)
+    # Without a size of its own it has a viewBox, by which the style sheet scales it.
+    svg = code.svg_inline(border=3, svgclass="qr", lineclass="qr-line", omitsize=True)
     return Markup(svg)  # noqa: S704 - drawn by the library from squares only
 
 
