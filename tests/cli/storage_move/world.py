@@ -48,8 +48,11 @@ MORE: tuple[dict[str, Any], ...] = (
 )
 
 
-def furnish(desk: Desk) -> None:
-    """Fill every table of a desk that has the accounts acme and beta, and a key."""
+def furnish(desk: Desk, secret_in_use: str = "ab" * 8) -> None:
+    """Fill every table of a desk that has the accounts acme and beta, and a key.
+
+    `secret_in_use`: the id of the secret that replaces the installation's first one.
+    """
     accounts = {account.name: account for account in desk.accounts()}
     acme, beta = accounts["acme"], accounts["beta"]
     desk.commit_now([a_top_up(acme, 1052, reason=ODD)])
@@ -114,7 +117,7 @@ def furnish(desk: Desk) -> None:
         used = DeprecatedUse(acme.account_id, ODD, caller.key_id or 0, "2026-08-19", 7)
         await desk.deprecated_uses.add([used])
         await desk.receipt_marks.next(None, "marca", NOW)
-        assert await desk.secrets.activate("ab" * 8, NOW)
+        assert await desk.secrets.activate(secret_in_use, NOW)
 
     asyncio.run(people())
 
