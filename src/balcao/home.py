@@ -5,7 +5,7 @@ import fcntl
 import os
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -26,10 +26,16 @@ def is_whole(size: int) -> bool:
     return size > 0 and size % SECRET_BYTES == 0
 
 
+def split_secrets(content: bytes) -> Sequence[bytes]:
+    """Return the secrets of a file's content, which `is_whole`."""
+    return [content[at : at + SECRET_BYTES] for at in range(0, len(content), SECRET_BYTES)]
+
+
 def write_secrets(path: Path, secrets_: Sequence[bytes]) -> None:
     """Write a list of secrets, private to its user; a crash leaves the old file or the new one."""
     number, name = tempfile.mkstemp(dir=path.parent, prefix="secret.")
     try:
+        _keep_owner(number, path)
         with os.fdopen(number, "wb") as file:
             file.write(b"".join(secrets_))
             file.flush()
@@ -39,6 +45,17 @@ def write_secrets(path: Path, secrets_: Sequence[bytes]) -> None:
         Path(name).unlink(missing_ok=True)
         raise
     make_durable(path.parent)
+
+
+def _keep_owner(descriptor: int, path: Path) -> None:
+    """Give a new file to the owner of the one it replaces: root may run a command of the service.
+
+    Raises `OSError`.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        owner = path.stat().st_uid
+        if owner != os.fstat(descriptor).st_uid:
+            os.fchown(descriptor, owner, -1)
 
 
 def make_durable(path: Path) -> None:
@@ -131,11 +148,21 @@ class Home:
         content = self.secret.read_bytes()
         if not is_whole(len(content)):
             raise HomeDamaged(str(self.secret))
-        return [content[at : at + SECRET_BYTES] for at in range(0, len(content), SECRET_BYTES)]
+        return split_secrets(content)
 
     def replace_secrets(self, secrets_: Sequence[bytes]) -> None:
         """Write other secrets in place of those in the file. Raises `OSError`."""
         write_secrets(self.secret, secrets_)
+
+    @contextlib.contextmanager
+    def lock_secrets(self) -> Iterator[None]:
+        """Wait until no other process replaces the secrets, and keep others from it."""
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _make_pepper(self) -> None:
         # Written under a temporary name and then linked: neither a crash nor a second process

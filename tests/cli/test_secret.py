@@ -1,6 +1,8 @@
 """A data folder with a `secret.key` of another database: no API key would be valid."""
 
 import asyncio
+import fcntl
+import os
 import secrets
 from contextlib import closing
 from pathlib import Path
@@ -127,3 +129,67 @@ def test_a_secret_is_replaced_without_a_service(shell: Shell) -> None:
     assert shell("secret status --json").json["state"] == "stable"
     assert shell("secret status --json").json["current"] == added
     assert shell.home.pepper() == old
+
+
+def _activate(shell: Shell, at_ms: int) -> None:
+    """Put the newest secret of the file into use, as a service does."""
+    first, *_, newest = shell.home.secrets()
+    with closing(SqliteDesk(shell.home.desk, pepper=first)) as desk:
+        assert asyncio.run(desk.secrets.activate(secret_id(newest), at_ms))
+
+
+def test_a_backup_has_the_secrets_of_its_rows(shell: Shell, tmp_path: Path) -> None:
+    """A rotation is finished, which removes a secret from the file, after the rows were copied."""
+    shell("account create acme --plan pre_pago")
+    clock_ahead_ms = system_now_ms() + 3_600_000
+    shell("secret rotate")
+    _activate(shell, clock_ahead_ms)
+    shell("secret finish --yes")
+    shell("secret rotate")
+    _activate(shell, clock_ahead_ms + 1)
+    before = shell.home.secrets()
+
+    def finish() -> bool:
+        if shell.home.secrets() == before:
+            shell("secret finish --yes")
+        return False
+
+    made = make(
+        Settings(home=shell.path), system_now_ms, folder=tmp_path / "copias", stopped=finish
+    )
+    assert [secret_id(each) for each in shell.home.secrets()] == [
+        secret_id(before[0]),
+        secret_id(before[2]),
+    ]
+    shell(f"backup restore {made.path} --replace")
+    assert shell.home.secrets() == before
+    assert shell("secret status --json").json["state"] == "rotating"
+
+
+def test_a_backup_without_a_secret_in_use_is_detected(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    old = shell.home.secrets()
+    shell("secret rotate")
+    _activate(shell, system_now_ms())
+    shell.home.replace_secrets(old)
+    assert "secret.key" in shell("backup create", code=1).err
+    mixed = make(Settings(home=shell.path), system_now_ms, occasion="before-restore").path
+    assert "não foram criadas com este secret.key" in complaints(shell, mixed)
+
+
+def test_one_process_at_a_time_replaces_secrets(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two would each write a file without the secret of the other, which may be in use already."""
+    shell("account create acme --plan pre_pago")
+
+    def draw() -> bytes:
+        folder = os.open(shell.path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(folder)
+        return bytes(SECRET_BYTES)
+
+    monkeypatch.setattr("balcao.home.new_secret", draw)
+    shell("secret rotate")
+    assert shell.home.secrets()[1] == bytes(SECRET_BYTES)

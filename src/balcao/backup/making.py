@@ -1,7 +1,8 @@
 """Make a backup, with or without a running server."""
 
+import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from balcao.backup.archive import (
     listing,
 )
 from balcao.core.questions import Mode
-from balcao.home import Home
+from balcao.home import Home, is_whole, split_secrets
 from balcao.opendata.store import published
 from balcao.settings import Settings
 from balcao.storage.backup_files import Occasion, alone_in, new_file, scratch
 from balcao.storage.places import place_of
 from balcao.storage.transfer.copying import Stopped, never
 from balcao.storage.transfer.errors import BackupRefused
+from balcao.storage.transfer.sums import DeskSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +60,29 @@ def make(
         at_ms = now_ms()
         with new_file(folder, occasion, at_ms) as (file, path):
             writer = ArchiveWriter(file, stopped)
+            secrets_before = home.secret.read_bytes()
             with scratch(folder) as (_, desk_path):
                 replaced = occasion == "before-restore"
-                manifest, digests = _save_desk(
-                    settings, desk_path, at_ms, stopped, replaced=replaced
-                )
+                manifest, books = _save_desk(settings, desk_path, at_ms, stopped, replaced=replaced)
                 with desk_path.open("rb") as content:
                     writer.add(DESK, content, desk_path.stat().st_size, at_ms)
-            for name, small in ((SECRET, home.secret), (MARKER, home.path / MARKER)):
-                if small.is_file():
-                    with small.open("rb") as content:
-                        writer.add(name, content, small.stat().st_size, at_ms)
+            secrets = _with_those_added(secrets_before, home.secret.read_bytes())
+            if not replaced:
+                books.check_secrets(split_secrets(secrets))
+            _add_bytes(writer, SECRET, secrets, at_ms)
+            marker = home.path / MARKER
+            if marker.is_file():
+                _add_bytes(writer, MARKER, marker.read_bytes(), at_ms)
+            digests = books.digests
             _add_receipts(writer, settings.receipts_folder, digests, manifest)
-            with scratch(folder) as (listed, _):
-                text = listing(digests)
-                listed.write(text)
-                listed.seek(0)
-                writer.add(LISTING, listed, len(text), at_ms)
+            _add_bytes(writer, LISTING, listing(digests), at_ms)
             writer.finish(manifest)
         return NewBackup(path, path.stat().st_size, manifest)
 
 
 def _save_desk(
     settings: Settings, target: Path, at_ms: int, stopped: Stopped, *, replaced: bool
-) -> tuple[Manifest, dict[str, int]]:
+) -> tuple[Manifest, DeskSums]:
     home, place = Home(settings.home), place_of(settings)
     pepper = None if replaced else home.pepper()
     books = place.save_desk(target, pepper, stopped)
@@ -101,11 +102,26 @@ def _save_desk(
         months,
         receipts_included=settings.receipts_folder is not None,
     )
-    return manifest, dict(books.digests)
+    return manifest, books
+
+
+def _with_those_added(before: bytes, after: bytes) -> bytes:
+    """Return the secrets of `secret.key` before and after the desk was copied, oldest first.
+
+    Meanwhile a rotation may have added one, or removed one that the copied rows still need. A
+    damaged file is returned as it is.
+    """
+    if before == after or not (is_whole(len(before)) and is_whole(len(after))):
+        return after
+    return b"".join(dict.fromkeys([*split_secrets(before), *split_secrets(after)]))
+
+
+def _add_bytes(writer: ArchiveWriter, name: str, content: bytes, at_ms: int) -> None:
+    writer.add(name, io.BytesIO(content), len(content), at_ms)
 
 
 def _add_receipts(
-    writer: ArchiveWriter, folder: Path | None, digests: dict[str, int], manifest: Manifest
+    writer: ArchiveWriter, folder: Path | None, digests: Mapping[str, int], manifest: Manifest
 ) -> None:
     if folder is None:
         return

@@ -10,7 +10,7 @@ from balcao.backup.archive import DESK, MARKER, SECRET, Manifest, extract, open_
 from balcao.backup.making import NewBackup, make
 from balcao.core.errors import PepperDiffers
 from balcao.core.questions import Mode
-from balcao.home import SECRET_BYTES, Home, is_whole, make_durable
+from balcao.home import Home, is_whole, make_durable, split_secrets
 from balcao.settings import Settings
 from balcao.storage import blob_mark
 from balcao.storage.backup_files import stamp
@@ -114,7 +114,7 @@ def _extract_and_check(path: Path, folder: Path, receipts: Path | None) -> Verif
         return VerifyResult(manifest, seen.complaints, books_seen=False)
     complaints += differences(manifest.sums, books.sums)
     try:
-        books.check_pepper(secret.read_bytes()[:SECRET_BYTES])
+        books.check_secrets(split_secrets(secret.read_bytes()))
     except PepperDiffers:
         complaints.append("as chaves do banco de dados não foram criadas com este secret.key")
     if books.schema != manifest.schema:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from balcao.core.errors import PepperDiffers
+from balcao.core.secrets import secret_id
 from balcao.storage.pepper import mark_of
 
 Sums: TypeAlias = Mapping[str, int]
@@ -33,6 +34,10 @@ _SUMS: Mapping[str, tuple[str, str]] = {
     "audit_entries": ("audit_entry", "count(*)"),
 }
 
+_ROTATIONS = "SELECT secret_id, finished_ms FROM secret_rotation ORDER BY activated_ms DESC LIMIT 2"
+_SECRETS_OF_BATCHES = (
+    "SELECT DISTINCT secret_id FROM batch WHERE erased_ms IS NULL AND secret_id IS NOT NULL"
+)
 _DIGESTS = "SELECT digest, max(size_bytes) FROM receipt GROUP BY digest ORDER BY digest"
 
 
@@ -44,10 +49,17 @@ class DeskSums:
     sums: Sums
     digests: Mapping[str, int]
     mark: bytes | None  # of the `secret.key` that hashed its keys, if it has one
+    secret_ids: frozenset[str] = frozenset()  # of further secrets that its rows need (ADR 0106)
 
     def check_pepper(self, pepper: bytes) -> None:
         """Raise `PepperDiffers` if the keys were hashed with another secret."""
         if self.mark not in (None, mark_of(pepper)):
+            raise PepperDiffers
+
+    def check_secrets(self, secrets: Sequence[bytes]) -> None:
+        """Raise `PepperDiffers` if a secret that the rows need is not among these, oldest first."""
+        self.check_pepper(secrets[0])
+        if not self.secret_ids <= {secret_id(each) for each in secrets}:
             raise PepperDiffers
 
 
@@ -62,7 +74,9 @@ class DeskExamination:
 def sums_of(schema: int, query: Query, has_table: Callable[[str], bool]) -> DeskSums:
     """Compute the sums of a desk, within a transaction of the caller's."""
     tables = {
-        table for table in {"pepper", *(one for one, _ in _SUMS.values())} if has_table(table)
+        table
+        for table in {"pepper", "secret_rotation", *(one for one, _ in _SUMS.values())}
+        if has_table(table)
     }
     sums = {
         name: int(query(f"SELECT {what} FROM {table}")[0][0])  # noqa: S608 - names of ours
@@ -75,7 +89,16 @@ def sums_of(schema: int, query: Query, has_table: Callable[[str], bool]) -> Desk
         sums,
         {digest: int(size) for digest, size in query(_DIGESTS)} if "receipt" in tables else {},
         bytes(marks[0][0]) if marks else None,
+        _secret_ids(query) if "secret_rotation" in tables else frozenset(),
     )
+
+
+def _secret_ids(query: Query) -> frozenset[str]:
+    """Return the ids of the secret in use, of one still accepted, and of those of batches."""
+    rotations = query(_ROTATIONS)
+    is_unfinished = bool(rotations) and rotations[0][1] is None
+    in_use = rotations[: 2 if is_unfinished else 1]
+    return frozenset(row[0] for row in (*in_use, *query(_SECRETS_OF_BATCHES)))
 
 
 def differences(expected: Sums, found: Sums) -> Sequence[str]:
