@@ -1,5 +1,6 @@
 """The data folder and its secret."""
 
+import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from balcao.core.errors import HomeDamaged, HomeInUse
-from balcao.home import SECRET_BYTES, Home
+from balcao.home import SECRET_BYTES, Home, new_secret
 from balcao.storage.blobs import open_blobs
 
 
@@ -30,6 +31,16 @@ def test_processes_that_start_together_agree_on_one_secret(home: Home) -> None:
     with ThreadPoolExecutor(8) as threads:
         peppers = set(threads.map(lambda _: home.pepper(), range(32)))
     assert len(peppers) == 1
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to others")
+def test_replaced_secrets_keep_their_owner(home: Home) -> None:
+    """Otherwise the service could not read them any more."""
+    first = home.pepper()
+    os.chown(home.secret, 65_534, -1)
+    home.replace_secrets([first, new_secret()])
+    assert home.secret.stat().st_uid == 65_534
+    assert stat.S_IMODE(home.secret.stat().st_mode) == 0o600
 
 
 def test_half_a_secret_is_refused(home: Home) -> None:

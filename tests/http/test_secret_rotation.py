@@ -103,3 +103,13 @@ def test_a_node_without_the_secret_in_use_refuses_no_key(house: Service) -> None
     house.run(follower.follow())
     assert house.get(sintegra()).status == 200
     assert _ring(house).current == added
+
+
+def test_a_missing_file_is_not_created_while_serving(house: Service) -> None:
+    home, follower = Home(house.folder), _follower(house)
+    content = home.secret.read_bytes()
+    home.secret.unlink()
+    house.run(follower.follow())
+    assert not home.secret.exists()
+    assert house.get(sintegra()).status == 200
+    home.secret.write_bytes(content)

@@ -74,7 +74,7 @@ def rotate(
     from balcao.home import new_secret, write_secrets
     from balcao.storage.places import place_of
 
-    with open_installation() as local:
+    with open_installation() as local, local.home.lock_secrets():
         ring = _ring(local)
         if ring.pending is not None:
             raise CommandFailed(f"{_pending(local, ring)} Nada foi alterado.")
@@ -131,7 +131,7 @@ def finish(
     from balcao.accounts.secrets import secrets_of
     from balcao.service.secret_following import reseal
 
-    with open_installation() as local:
+    with open_installation() as local, local.home.lock_secrets():
         secrets, stored = secrets_of(local.home, local.desk), local.desk.secrets
         ring, newest, now = secrets.ring, stored.newest(), local.now_ms()
         if ring.pending is not None:
@@ -145,7 +145,7 @@ def finish(
             data = {"revoked": [record(key, _KEY_FIELDS) for key in left], "finished": False}
             show(as_json, data, table, question, "Nada foi alterado (--dry-run).")
             return
-        if now - newest.activated_ms < _SETTLED_MS:
+        if abs(now - newest.activated_ms) < _SETTLED_MS:
             raise CommandFailed("O novo segredo acabou de entrar em uso. Repita em dez segundos.")
         if left and not yes:
             _confirm(left, question, as_json=as_json)

@@ -77,6 +77,9 @@ class SecretFollower:
         version = _version_of(self._home.secret)
         if version == self._version:
             return
+        if version is None:  # reading the secrets would create a first one
+            log.error("secret.unreadable", kind=FileNotFoundError.__name__)
+            return
         try:
             in_file = self._home.secrets()
         except (HomeDamaged, OSError) as error:

@@ -18,8 +18,10 @@ _NEWEST = (
 )
 _ACTIVATE = "INSERT INTO secret_rotation (secret_id, activated_ms) VALUES (?, ?)"
 _FINISH = (
-    "UPDATE secret_rotation SET finished_ms = ? WHERE secret_id = ? AND finished_ms IS NULL"
-    " RETURNING 1"
+    "UPDATE secret_rotation"
+    # The clock may have been set back since the activation.
+    " SET finished_ms = CASE WHEN activated_ms > ? THEN activated_ms ELSE ? END"
+    " WHERE secret_id = ? AND finished_ms IS NULL RETURNING 1"
 )
 _REHASH = "UPDATE api_key SET hash = ?, secret_id = ? WHERE hash = ? RETURNING 1"
 # Keys that are in force and hashed with another secret.
@@ -140,7 +142,7 @@ class SecretRotations:
 
         def work(connection: SqlConnection) -> Sequence[KeyLeft]:
             with signed_transaction(connection, signed):
-                if not connection.execute(_FINISH, (now_ms, current_id)).fetchall():
+                if not connection.execute(_FINISH, (now_ms, now_ms, current_id)).fetchall():
                     return ()
                 left = keys_left(connection, current_id, now_ms)
                 for key in left:
