@@ -31,6 +31,7 @@ from balcao.web.kit.throttle import (
 )
 from balcao.web.pages.signing import second_factor
 from tests.clocks import Clocks
+from tests.records import suframa
 from tests.service import Service, open_service
 from tests.web.browser import Browser, PageResponse, signed_in
 
@@ -647,6 +648,22 @@ def test_without_a_live_account_no_second_factor_is_needed(tmp_path: Path) -> No
         assert browser.get("/app/operador").status == 200
         service.account("real", mode="live")
         assert browser.get("/app/operador").location == SECOND_FACTOR
+
+
+def test_public_pages_show_nothing_of_the_account_before_the_second_factor(
+    tmp_path: Path,
+) -> None:
+    with open_service(tmp_path, second_factor="all") as service:
+        _person(service)
+        browser = Browser(service)
+        _enter(browser)
+        number = service.get(suframa()).headers["x-request-id"]
+        answer = f"/docs/operacoes/suframa?resposta={number}"
+        assert f"/app/historico/{number}" in browser.get(answer).text
+        service.account("real", mode="live")
+        page = browser.get(answer)
+        assert page.status == 200
+        assert f"/app/historico/{number}" not in page.text
 
 
 def test_failed_sign_ins_are_shown_to_their_person(house: Service) -> None:

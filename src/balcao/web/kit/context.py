@@ -62,10 +62,10 @@ class Visitor:
     user: User
     session: Session
     token_digest: bytes  # of this browser's session
-    account: Account | None  # None: an operator
+    account: Account | None  # None: an operator, or a person who lacks the second factor
     # Of an operator with a membership: all roles, including the current one.
     acting_roles: Sequence[ActingRole] = ()
-    # They use only pages that are open `without_second_factor`.
+    # They use only public pages, and those that are open `without_second_factor`.
     lacks_second_factor: bool = False
 
     @property

@@ -74,14 +74,14 @@ async def visitor_of(request: Request, tools: Tools) -> Visitor | None:
     if now - session.seen_ms > _SEEN_EVERY_MS and not _is_automatic(request):
         with contextlib.suppress(StorageFailed):  # pages open even if the database refuses writes
             await people.touch_session(session.session_id, now)
-    number = session.user.account_id
-    account = None if number is None else tools.desk.account(number)
     if not session.user.has_totp and must_set_up_second_factor(
         settings.second_factor,
         session,
         only_test_accounts=tools.desk.has_only_test_accounts(),
     ):
-        return Visitor(session.user, session, digest, account, lacks_second_factor=True)
+        return Visitor(session.user, session, digest, None, lacks_second_factor=True)
+    number = session.user.account_id
+    account = None if number is None else tools.desk.account(number)
     return Visitor(session.user, session, digest, account, _acting_roles(session, tools))
 
 
