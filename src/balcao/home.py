@@ -145,6 +145,13 @@ class Home:
             if self.desk.exists():
                 raise HomeDamaged(str(self.secret))
             self._make_pepper()
+        return self.read_secrets()
+
+    def read_secrets(self) -> Sequence[bytes]:
+        """Return all secrets, oldest first, of a file that exists.
+
+        Raises `HomeDamaged` and `OSError`.
+        """
         content = self.secret.read_bytes()
         if not is_whole(len(content)):
             raise HomeDamaged(str(self.secret))

@@ -57,13 +57,13 @@ class SecretFollower:
     async def follow(self) -> None:
         """Follow file and database once."""
         await self._read_file()
-        self._take_roles()
+        await self._take_roles()
         ring = self._secrets.ring
         if ring.pending is not None and ring.previous is None:
             pending = secret_id(ring.pending)
             if await self._desk.secrets.activate(pending, self._now_ms()):
                 log.info("secret.activated", secret_id=pending)
-            self._take_roles()
+            await self._take_roles()
         if self._secrets.ring.previous is None:
             self._until_reseal = 0
         elif self._until_reseal > 0:
@@ -77,11 +77,8 @@ class SecretFollower:
         version = _version_of(self._home.secret)
         if version == self._version:
             return
-        if version is None:  # reading the secrets would create a first one
-            log.error("secret.unreadable", kind=FileNotFoundError.__name__)
-            return
         try:
-            in_file = self._home.secrets()
+            in_file = self._home.read_secrets()
         except (HomeDamaged, OSError) as error:
             log.error("secret.unreadable", kind=type(error).__name__)
             return
@@ -91,9 +88,10 @@ class SecretFollower:
         await self._desk.engine.report_secrets([secret_id(each) for each in in_file])
         self._version, self._in_file = version, in_file
 
-    def _take_roles(self) -> None:
+    async def _take_roles(self) -> None:
+        newest = await self._desk.secrets.read_newest()
         try:
-            ring = ring_of(self._in_file, self._desk.secrets.newest())
+            ring = ring_of(self._in_file, newest)
         except PepperDiffers:
             if not self._secrets.incomplete:
                 log.error("secret.missing")

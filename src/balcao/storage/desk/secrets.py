@@ -75,6 +75,10 @@ class SecretRotations:
         """Return the last replacement; None: the first secret is in use."""
         return newest_rotation(self._engine.connection)
 
+    async def read_newest(self) -> SecretRotation | None:
+        """Return the same as `newest`, without blocking the event loop."""
+        return await self._engine.run_in_writer(newest_rotation)
+
     def nodes_without(self, secret_id: str) -> Sequence[int]:
         """Return the numbers of serving nodes that lack a secret."""
         return self._engine.nodes_without_secret(self._engine.connection, secret_id)
