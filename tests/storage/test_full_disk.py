@@ -19,6 +19,8 @@ from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.sqlite import writer
 from balcao.storage.sqlite.cache import SqliteCache
 from balcao.storage.sqlite.desk import SqliteDesk
+from balcao.storage.sqlite.files import connect, migrate, version
+from tests.storage.later import OLD, add_migration
 from tests.storage.world import NOW, a_charge, a_finish
 
 MB = 1 << 20
@@ -131,3 +133,17 @@ def test_the_reserve_is_created_only_if_enough_is_free(disk: Path) -> None:
     assert reserve.times_released == 1
     DiskReserve(disk).create()
     assert not reserve.exists, "a reserve of size 0"
+
+
+def test_a_migration_that_fills_the_disk_leaves_the_data_as_they_are(
+    disk: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """SQLite has rolled back itself then, and the error is the full disk."""
+    with closing(SqliteDesk(disk / "balcao.db", pepper=b"p" * 32)):
+        pass
+    large = f"CREATE TABLE large AS SELECT zeroblob({2 * DISK}) AS content"
+    add_migration(monkeypatch, tmp_path, large)
+    with closing(connect(disk / "balcao.db", synchronous="FULL")) as connection:
+        with pytest.raises(apsw.FullError):
+            migrate(connection, "desk")
+        assert version(connection) == OLD

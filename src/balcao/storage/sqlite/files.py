@@ -227,7 +227,8 @@ def migrate(
         if has == 0:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # on a full disk SQLite has rolled back itself
+            connection.execute("ROLLBACK")
         raise
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, triggers)
