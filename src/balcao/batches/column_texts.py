@@ -46,9 +46,6 @@ def own_columns(operation: Operation) -> Sequence[ResultColumn]:
 
 
 def _table(columns: Iterable[ResultColumn], say: Callable[[str], str]) -> str:
-    head, cells = (
-        map(say, _HEAD),
-        [(f"`{each.name}`", each.title, say(each.text)) for each in columns],
-    )
-    rows = [head, ("--",) * 3, *cells]
+    cells = ((f"`{each.name}`", each.title, say(each.text)) for each in columns)
+    rows = [map(say, _HEAD), ("--",) * 3, *cells]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

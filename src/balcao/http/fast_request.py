@@ -132,11 +132,8 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
             if self.available is not None and self.available.finished:
                 self.fast_path.finished_use.add(context, self.available.finished)
             keep_alive = head.keep_alive and not connection.ending
-            more = (
-                connection.server.common_lines
-                if keep_alive
-                else CLOSE + connection.server.common_lines
-            )
+            common = connection.server.common_lines
+            more = common if keep_alive else CLOSE + common
             start = _OK if reply.status == 200 else status_line(reply.status, "1.1")
             # It contains no input but the tags, which were checked.
             text = on_the_wire(

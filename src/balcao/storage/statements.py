@@ -21,7 +21,7 @@ EDITION = 5
 # not a migration: it is read before any of these.
 HISTORY = "schema_history"
 LATER_HISTORY = (
-    "SELECT program, saved_in, version, oldest_compatible FROM schema_history"
+    f"SELECT program, saved_in, version, oldest_compatible FROM {HISTORY}"  # noqa: S608 - ours
     " WHERE folder = ? AND version > ? ORDER BY version"
 )
 

@@ -88,7 +88,7 @@ class Server:
         self.local_address: tuple[str, int] = ("", 0)
         self.scratch = memoryview(bytearray(_READ_BYTES_MAX))
         self.closing = False
-        self._common_lines = header_lines(common_headers)
+        self._fixed_lines = header_lines(common_headers)
         self.common_lines = b""  # the date, and headers of every answer
         self.idle_deadline = 0.0  # of a connection that was answered since the last sweep
         self.connections: set[Connection] = set()
@@ -305,7 +305,7 @@ class Server:
     def sweep(self, now: float) -> None:
         """End connections whose deadline is over. `now`: seconds of a monotonic clock."""
         date = f"date: {formatdate(usegmt=True)}\r\n".encode()
-        self.common_lines = date + self._common_lines
+        self.common_lines = date + self._fixed_lines
         self.send_budget.now = now
         self.idle_deadline = now + TICK_SECONDS + self.limits.idle_seconds
         for connection in [each for each in self.connections if each.deadline <= now]:

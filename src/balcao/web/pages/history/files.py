@@ -103,9 +103,7 @@ def write_workbook(rows: Iterator[RequestRow], about: FileContext, file: IO[byte
     def cells_of(sheet_rows: Iterator[RequestRow]) -> Iterator[Sequence[Value]]:
         for row in sheet_rows:
             tally.add(row)
-            total[_CREDITS] = (
-                tally.credits
-            )  # complete when the last row is written; written below it
+            total[_CREDITS] = tally.credits  # complete, and written, after the last row
             yield [of(row) for of in columns]
 
     widths = [column.width for column in COLUMNS]
