@@ -53,7 +53,7 @@ bench: $(VENV)/.installed-dev ## Prints the figures, with the command for each
 NIGHTLY_FUZZ_SECONDS ?= 3000
 
 nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, fail-overs, clients of other languages, fuzzing, large tables
-	@tools/system-packages postgresql
+	@tools/system-packages postgresql faketime
 	$(BIN)/python -m pytest -n auto -m nightly
 	$(BIN)/python -m bench crash
 	$(BIN)/python -m bench failover
