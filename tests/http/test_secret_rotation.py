@@ -108,6 +108,7 @@ def test_a_node_without_the_secret_in_use_refuses_no_key(house: Service) -> None
 def test_a_missing_file_is_not_created_while_serving(house: Service) -> None:
     home, follower = Home(house.folder), _follower(house)
     content = home.secret.read_bytes()
+    house.run(follower.follow())
     home.secret.unlink()
     house.run(follower.follow())
     assert not home.secret.exists()

@@ -80,9 +80,11 @@ class SecretFollower:
         try:
             in_file = self._home.read_secrets()
         except (HomeDamaged, OSError) as error:
+            self._version = version  # reported once
             log.error("secret.unreadable", kind=type(error).__name__)
             return
         if in_file[0] != self._secrets.ring.first:
+            self._version = version
             log.error("secret.foreign")
             return
         await self._desk.engine.report_secrets([secret_id(each) for each in in_file])
@@ -107,4 +109,4 @@ def _version_of(path: Path) -> tuple[int, ...] | None:
         facts = path.stat()
     except OSError:
         return None
-    return facts.st_ino, facts.st_mtime_ns, facts.st_size
+    return facts.st_ino, facts.st_ctime_ns, facts.st_size  # a change of permissions counts
