@@ -139,7 +139,7 @@ def _second_factor(settings: Settings, _: Home) -> Iterator[Finding]:
         )
     else:
         required = "de todos" if settings.second_factor == "all" else "dos operadores"
-        yield Finding("ok", f"exigido {required}")
+        yield Finding("ok", f"exigido {required}, a partir da primeira conta de produção")
 
 
 def _versions() -> Iterator[Finding]:
