@@ -204,7 +204,7 @@ def test_every_operation_has_its_columns(operation: Operation) -> None:
         cells = of.cells(ResultRow(StoredRow(1, "concluida"), (), body))
         found |= {name for name, cell in zip(of.names, cells, strict=True) if cell}
     result = {PREFIX + fact.name for fact in operation.sheet_columns.facts}
-    rare = ("situacao_especial", "inscricoes_inativas", "ufs_sem_resposta")
+    rare = ("simples", "mei", "situacao_especial", "inscricoes_inativas", "ufs_sem_resposta")
     assert result - found <= {PREFIX + name for name in rare}
     assert result
 

@@ -11,16 +11,17 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 
-from balcao.core.company import Coded, Company, Partner
+from balcao.core.company import Coded, Company, Partner, TaxOption
 from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import (
     NO_DETAIL,
     MonthDetail,
     PartnerDetail,
-    SimplesDetail,
+    completed,
     consistent_detail,
 )
 from balcao.home import Home
@@ -438,12 +439,11 @@ def values(answer: object) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("change", "gone", "stays"),
     [
-        ({"situacao_cadastral": "BAIXADA"}, {"reason"}, {"city_code", "capital"}),
-        ({"data_da_situacao_cadastral": "2026-09-01"}, {"reason"}, {"city_code", "size"}),
-        ({"municipio": "CAMPINAS"}, {"city_code", "city_ibge"}, {"country", "reason"}),
-        ({"uf": "RJ"}, {"city_code", "city_ibge", "city_abroad", "country"}, {"reason"}),
-        ({"porte": "MICRO EMPRESA"}, {"size"}, {"capital", "simples", "responsible"}),
-        ({}, set(), {"reason", "city_code", "city_ibge", "country", "size", "capital"}),
+        ({"situacao_cadastral": "BAIXADA"}, set(), {"city_code", "size"}),
+        ({"municipio": "CAMPINAS"}, {"city_code"}, {"country"}),
+        ({"uf": "RJ"}, {"city_code", "city_abroad", "country"}, {"responsible"}),
+        ({"porte": "MICRO EMPRESA"}, {"size"}, {"responsible"}),
+        ({}, set(), {"city_code", "country", "size"}),
     ],
 )
 def test_the_month_does_not_override_a_newer_answer(
@@ -455,7 +455,43 @@ def test_the_month_does_not_override_a_newer_answer(
     assert all(getattr(kept, name) == getattr(A_MONTH, name) for name in stays)
 
 
+ADDED = ("simples", "mei", "capital_social", "motivo_situacao_cadastral", "codigo_municipio_ibge")
+
+
+@pytest.mark.parametrize(
+    ("change", "stays_unknown"),
+    [
+        ({}, set()),
+        ({"situacao_cadastral": "BAIXADA"}, {"motivo_situacao_cadastral"}),
+        ({"data_da_situacao_cadastral": "2026-09-01"}, {"motivo_situacao_cadastral"}),
+        ({"municipio": "CAMPINAS"}, {"codigo_municipio_ibge"}),
+        ({"uf": "RJ"}, {"codigo_municipio_ibge"}),
+    ],
+)
+def test_the_month_completes_an_answer_that_it_does_not_contradict(
+    change: Mapping[str, Any], stays_unknown: set[str]
+) -> None:
+    answer = msgspec.structs.replace(WITHOUT_THEM, **change)
+    whole = completed(answer, consistent_detail(answer, A_MONTH))
+    for name in ADDED:
+        expected = None if name in stays_unknown else getattr(A_COMPANY, name)
+        assert getattr(whole, name) == expected, name
+
+
+def test_the_answer_s_own_values_win() -> None:
+    given = msgspec.structs.replace(
+        A_COMPANY,
+        simples=TaxOption(False),
+        mei=None,
+        capital_social=Decimal("2.00"),
+        motivo_situacao_cadastral=Coded("01", None),
+        codigo_municipio_ibge="3509502",
+    )
+    assert completed(given, A_MONTH) == given
+
+
 def test_without_a_month_nothing_is_added() -> None:
+    assert completed(WITHOUT_THEM, NO_DETAIL) is WITHOUT_THEM
     assert consistent_detail(A_COMPANY, None) is NO_DETAIL
     assert consistent_detail(A_COMPANY, MonthDetail()) is NO_DETAIL
 
@@ -696,7 +732,7 @@ def test_each_api_has_a_name_and_a_path() -> None:
 
 
 def told(company: Company, month: MonthDetail, day: str | None = "2026-08-08") -> CompatInput:
-    return CompatInput(company, month, day, free=False, kept=True)
+    return CompatInput(completed(company, month), month, day, day, free=False, kept=True)
 
 
 A_COMPANY = Company(
@@ -727,21 +763,22 @@ A_COMPANY = Company(
             data_entrada_sociedade="2016-06-16 00:00:00",
         ),
     ),
+    simples=TaxOption(True, "2015-03-02", None),
+    mei=TaxOption(False, None, None),
+    capital_social=Decimal("1.00"),
+    motivo_situacao_cadastral=Coded("00", "SEM MOTIVO"),
+    codigo_municipio_ibge="3550308",
 )
 
 A_MONTH = MonthDetail(
     company=A_COMPANY,
     day="2026-08-08",
-    reason=Coded("00", "SEM MOTIVO"),
     city_abroad="",
     country=Coded("105", "BRASIL"),
     city_code="7107",
-    city_ibge="3550308",
     fax=("11", "37037676"),
     responsible=Coded("49", "Sócio-Administrador"),
-    capital=Decimal("1.00"),
     size="05",
-    simples=SimplesDetail(True, "2015-03-02", None, False, None, None),
     partners=(
         PartnerDetail(
             A_COMPANY.socios[0],
@@ -752,3 +789,4 @@ A_MONTH = MonthDetail(
         ),
     ),
 )
+WITHOUT_THEM = msgspec.structs.replace(A_COMPANY, **dict.fromkeys(ADDED))

@@ -3,7 +3,13 @@
 `test_strategy_table.py` covers when an entry is served.
 """
 
-from balcao.core.company import Partner
+import msgspec
+import pytest
+
+from balcao.core.company import Company, DatedCompany, Partner
+from balcao.core.documents import Cnpj
+from balcao.core.freshness import CacheEntry
+from balcao.core.questions import Inquiry
 from tests.lookups import Sample, every
 from tests.records import CNPJ, a_company, company
 from tests.service import Service
@@ -38,6 +44,23 @@ def test_test_accounts_have_their_own_cache(world: Service, of: Sample) -> None:
     again = world.get(of.cached, tester)
     assert (again.status, again.credits) == (200, 1)
     assert (world.source.asked, world.sandbox.asked) == (1, 1)
+
+
+@pytest.mark.parametrize("day", [None, "2026-08-01"])
+def test_an_entry_of_an_earlier_version_lacks_fields(world: Service, day: str | None) -> None:
+    """They are served as null, in the same order as others (contract 9.18)."""
+    whole = DatedCompany(**msgspec.structs.asdict(a_company()), data_base=day)
+    body = msgspec.json.encode(whole)
+    start, end = body.index(b',"simples":'), body.rindex(b',"data_base":')
+    inquiry = Inquiry("company", Cnpj(CNPJ))
+    entry = CacheEntry(body[:start] + body[end:], world.clock(), "minha_receita")
+    world.parts.environments["live"].cache.keep([(inquiry.cache_key, entry)])
+    old = world.get(company(query="cache_strategy=CACHE_SE_EXISTIR"))
+    world.source.finds(whole)
+    new = world.get(company(query="cache_strategy=SO_ONLINE"))
+    assert old.json["response"] == new.json["response"]
+    assert list(old.json["response"]) == list(Company.__struct_encode_fields__)
+    assert old.json["data_base"] == day
 
 
 # The partner opt-in.

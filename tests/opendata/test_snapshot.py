@@ -2,13 +2,14 @@
 
 from contextlib import closing
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from balcao.core.company import Coded, Company, Partner
+from balcao.core.company import Coded, Company, Partner, TaxOption
 from balcao.opendata.current import CurrentSnapshot
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.importer import BuildReport
@@ -67,6 +68,54 @@ def test_activities_keep_their_order_and_their_code_without_a_text(tmp_path: Pat
 )
 def test_the_status(tmp_path: Path, code: str, text: str | None) -> None:
     assert answer(tmp_path, situacao_cadastral=code).situacao_cadastral == text
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("00", Coded("00", "SEM MOTIVO")),
+        ("0", Coded("00", "SEM MOTIVO")),
+        ("93", Coded("93", None)),
+        ("", None),
+    ],
+)
+def test_the_reason_of_the_status(tmp_path: Path, code: str, reason: Coded | None) -> None:
+    found = answer(tmp_path, motivo_situacao_cadastral=code)
+    assert found.motivo_situacao_cadastral == reason
+
+
+@pytest.mark.parametrize(
+    ("code", "ibge"), [("9701", "5300108"), ("7107", "3550308"), ("9707", None), ("", None)]
+)
+def test_the_municipality_has_the_code_of_ibge(tmp_path: Path, code: str, ibge: str | None) -> None:
+    assert answer(tmp_path, municipio=code).codigo_municipio_ibge == ibge
+
+
+@pytest.mark.parametrize(
+    ("written", "amount"),
+    [
+        ("1000,00", Decimal("1000.00")),
+        ("000000000000,50", Decimal("0.50")),
+        ("-1,00", Decimal("-1.00")),
+        ("1" * 17 + ",00", None),
+        ("NaN", None),
+        ("", None),
+    ],
+)
+def test_the_capital(tmp_path: Path, written: str, amount: Decimal | None) -> None:
+    assert answer(tmp_path, "Empresas", capital_social=written).capital_social == amount
+
+
+def test_simples_and_mei(tmp_path: Path) -> None:
+    dates = {"data_opcao_simples": "20140101", "data_exclusao_simples": "20201231"}
+    left = answer(tmp_path, "Simples", opcao_simples="N", opcao_mei="", **dates)
+    assert left.simples == TaxOption(False, "2014-01-01", "2020-12-31")
+    assert left.mei == TaxOption()
+
+
+def test_a_company_without_a_row_in_simples_has_unknown_options(tmp_path: Path) -> None:
+    found = answer(tmp_path, "Simples", cnpj_basico=root(1))
+    assert (found.simples, found.mei) == (None, None)
 
 
 def test_the_special_status(tmp_path: Path) -> None:

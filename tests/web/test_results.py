@@ -203,6 +203,25 @@ def test_state_is_served_until_the_day_before() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "title", "shown"),
+    [
+        ("mei", {"optante": True, "desde": "2015-03-02"}, "MEI", "Optante, desde 02/03/2015"),
+        ("mei", {"optante": False, "ate": "2020-12-31"}, "MEI", "Não optante, desde 31/12/2020"),
+        ("mei", {"optante": False}, "MEI", "Não optante"),
+        ("mei", {"optante": None}, "MEI", None),
+        ("simples", None, "Simples Nacional", None),
+        ("capital_social", 29500.5, "Capital social", "R$ 29.500,50"),
+        ("motivo_situacao_cadastral", {"codigo": "00"}, "Motivo da situação", None),
+    ],
+)
+def test_facts_that_not_every_source_has(
+    name: str, value: object, title: str, shown: str | None
+) -> None:
+    body = {"response": {"cnpj": "90010001000100", name: value}}
+    assert dict(seen("company", body, TRACE).facts)[title] == shown
+
+
+@pytest.mark.parametrize(
     ("status", "tone"),
     [
         ("ATIVA", "good"),

@@ -258,6 +258,18 @@ class Empresa(TypedDict):
     """`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`."""
     socios: NotRequired[list[Socio]]
     """Quadro de sócios e administradores."""
+    simples: NotRequired[OpcaoTributaria | None]
+    """Opção pelo Simples Nacional. Nula se a fonte não informa: o cadastro público só tem
+    empresas que alguma vez optaram.
+    """
+    mei: NotRequired[OpcaoTributaria | None]
+    """Opção pelo MEI. Nula como `simples`."""
+    capital_social: NotRequired[float | None]
+    """Capital social, em reais."""
+    motivo_situacao_cadastral: NotRequired[Codigo | None]
+    """Motivo da situação cadastral; `00` é sem motivo."""
+    codigo_municipio_ibge: NotRequired[str | None]
+    """Código do município no IBGE, 7 dígitos. Nulo no exterior."""
 
 
 class Codigo(TypedDict):
@@ -288,6 +300,17 @@ class Socio(TypedDict):
     """`Entre 41 a 50 anos`, …, `Não se aplica`."""
     data_entrada_sociedade: NotRequired[str | None]
     """Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`."""
+
+
+class OpcaoTributaria(TypedDict):
+    """A opção da empresa pelo Simples Nacional ou pelo MEI."""
+
+    optante: NotRequired[bool | None]
+    """Se é optante. Nulo: não informado."""
+    desde: NotRequired[str | None]
+    """Data da opção."""
+    ate: NotRequired[str | None]
+    """Data da exclusão."""
 
 
 class RespostaInscricoes(TypedDict):

@@ -248,6 +248,19 @@ export interface Empresa {
   porte?: string | null;
   /** Quadro de sócios e administradores. */
   socios?: Array<Socio>;
+  /**
+   * Opção pelo Simples Nacional. Nula se a fonte não informa: o cadastro público só tem
+   * empresas que alguma vez optaram.
+   */
+  simples?: OpcaoTributaria | null;
+  /** Opção pelo MEI. Nula como `simples`. */
+  mei?: OpcaoTributaria | null;
+  /** Capital social, em reais. */
+  capital_social?: number | null;
+  /** Motivo da situação cadastral; `00` é sem motivo. */
+  motivo_situacao_cadastral?: Codigo | null;
+  /** Código do município no IBGE, 7 dígitos. Nulo no exterior. */
+  codigo_municipio_ibge?: string | null;
 }
 
 /** Um código de uma tabela oficial e sua descrição. */
@@ -276,6 +289,16 @@ export interface Socio {
   faixa_etaria?: string | null;
   /** Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`. */
   data_entrada_sociedade?: string | null;
+}
+
+/** A opção da empresa pelo Simples Nacional ou pelo MEI. */
+export interface OpcaoTributaria {
+  /** Se é optante. Nulo: não informado. */
+  optante?: boolean | null;
+  /** Data da opção. */
+  desde?: string | null;
+  /** Data da exclusão. */
+  ate?: string | null;
 }
 
 /** Inscrições estaduais de uma empresa. */

@@ -6,6 +6,7 @@ Field names and meanings: specification, "Company registry data"; texts: contrac
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Self, TypeVar
 
 import msgspec
@@ -47,6 +48,15 @@ class Partner(msgspec.Struct, frozen=True, gc=False):
     data_entrada_sociedade: Annotated[
         str | None, doc("Entrada na sociedade, `YYYY-MM-DD HH:mm:ss`.")
     ] = None
+
+
+@described("OpcaoTributaria", "A opção da empresa pelo Simples Nacional ou pelo MEI.")
+class TaxOption(msgspec.Struct, frozen=True, gc=False):
+    """The company's option for Simples or for MEI; None: the source does not give it."""
+
+    optante: Annotated[bool | None, doc("Se é optante. Nulo: não informado.")] = None
+    desde: Annotated[str | None, doc("Data da opção.", format="date")] = None
+    ate: Annotated[str | None, doc("Data da exclusão.", format="date")] = None
 
 
 @described(
@@ -96,6 +106,21 @@ class Company(Record, frozen=True, kw_only=True):
         str | None, doc("`MICRO EMPRESA`, `EMPRESA DE PEQUENO PORTE` ou `DEMAIS`.")
     ] = None
     socios: Annotated[tuple[Partner, ...], doc("Quadro de sócios e administradores.")] = ()
+    simples: Annotated[
+        TaxOption | None,
+        doc(
+            "Opção pelo Simples Nacional. Nula se a fonte não informa: o cadastro público só tem"
+            " empresas que alguma vez optaram."
+        ),
+    ] = None
+    mei: Annotated[TaxOption | None, doc("Opção pelo MEI. Nula como `simples`.")] = None
+    capital_social: Annotated[Decimal | None, doc("Capital social, em reais.")] = None
+    motivo_situacao_cadastral: Annotated[
+        Coded | None, doc("Motivo da situação cadastral; `00` é sem motivo.")
+    ] = None
+    codigo_municipio_ibge: Annotated[
+        str | None, doc("Código do município no IBGE, 7 dígitos. Nulo no exterior.")
+    ] = None
 
     def flaw(self, inquiry: Inquiry) -> str | None:
         if len(self.socios) > PARTNERS_MAX:
@@ -144,13 +169,26 @@ PERSON_PATTERNS = tuple(
     f'"natureza_juridica":{{"codigo":"{code}'.encode() for code in (SOLE_TRADER, NATURAL_PERSONS)
 )
 
+NO_REASON = "00"  # of a status
 ABROAD_UF, ABROAD_CITY = "EX", "EXTERIOR"
+_CAPITAL_DIGITS_MAX = 16  # the registry's have up to 14; a longer one is a typing error
 
 CPF_LENGTH = 11
 _UNKNOWN_DAY = "9999"  # sorts after every day
 
 _OPEN_CPF = re.compile(r"[0-9]{11}")
 _MASKED_CPF = re.compile(r"\*{3}[0-9]{6}\*{2}")
+
+
+def capital_of(text: str) -> Decimal | None:
+    """Parse a capital in reais, such as `29500.00`; None: not a number, or too long."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not amount.is_finite() or amount.adjusted() >= _CAPITAL_DIGITS_MAX:
+        return None
+    return round(amount, 2)
 
 
 def is_person(company: Company) -> bool:

@@ -1,26 +1,15 @@
 """Details of an establishment that our copy of the registry has beyond the company lookup's answer.
 
 Compatible APIs add them to the answer (contract 16.3). They are of the month, and the answer may be
-newer: `consistent_detail` drops those that would contradict it.
+newer: `consistent_detail` drops those that would contradict it. `completed` fills in fields of the
+answer that its source did not give.
 """
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 
 import msgspec
 
 from balcao.core.company import Coded, Company, Partner
-
-
-class SimplesDetail(msgspec.Struct, frozen=True, gc=False):
-    """The company's row in Simples. Days are YYYY-MM-DD; None: not in the row."""
-
-    simples: bool | None
-    since: str | None
-    left: str | None
-    mei: bool | None
-    mei_since: str | None
-    mei_left: str | None
 
 
 class PartnerDetail(msgspec.Struct, frozen=True, gc=False):
@@ -38,16 +27,12 @@ class MonthDetail(msgspec.Struct, frozen=True):
 
     company: Company | None = None  # the lookup's answer by this month
     day: str | None = None  # of the month's data, YYYY-MM-DD
-    reason: Coded | None = None  # of the status
     city_abroad: str | None = None
     country: Coded | None = None
     city_code: str | None = None  # the Receita's, 4 digits
-    city_ibge: str | None = None  # 7 digits
     fax: tuple[str, str] | None = None  # area code, number
     responsible: Coded | None = None  # qualification of the person responsible for the company
-    capital: Decimal | None = None  # reais
     size: str | None = None
-    simples: SimplesDetail | None = None
     partners: tuple[PartnerDetail, ...] = ()
 
 
@@ -60,18 +45,41 @@ def consistent_detail(company: Company, detail: MonthDetail | None) -> MonthDeta
         return NO_DETAIL
     known = detail.company
     cleared: dict[str, None] = {}
-    if (known.situacao_cadastral, known.data_da_situacao_cadastral) != (
-        company.situacao_cadastral,
-        company.data_da_situacao_cadastral,
-    ):
-        cleared["reason"] = None
     if known.uf != company.uf:
         cleared |= {"city_abroad": None, "country": None}
-    if (known.uf, known.municipio) != (company.uf, company.municipio):
-        cleared |= {"city_code": None, "city_ibge": None}
+    if _place(known) != _place(company):
+        cleared["city_code"] = None
     if known.porte != company.porte:
         cleared["size"] = None
     return msgspec.structs.replace(detail, **cleared) if cleared else detail
+
+
+def completed(company: Company, detail: MonthDetail) -> Company:
+    """Return the answer with fields that its source did not give, as far as the month has them.
+
+    The reason is added if status and date are equal, the municipality's code if the place is.
+    """
+    known = detail.company
+    if known is None:
+        return company
+    found: dict[str, object] = {}
+    if company.simples is None and company.mei is None:
+        found |= {"simples": known.simples, "mei": known.mei}
+    if company.capital_social is None:
+        found["capital_social"] = known.capital_social
+    if company.motivo_situacao_cadastral is None and _status(known) == _status(company):
+        found["motivo_situacao_cadastral"] = known.motivo_situacao_cadastral
+    if company.codigo_municipio_ibge is None and _place(known) == _place(company):
+        found["codigo_municipio_ibge"] = known.codigo_municipio_ibge
+    return msgspec.structs.replace(company, **found) if found else company
+
+
+def _status(company: Company) -> tuple[str | None, str | None]:
+    return company.situacao_cadastral, company.data_da_situacao_cadastral
+
+
+def _place(company: Company) -> tuple[str | None, str | None]:
+    return company.uf, company.municipio
 
 
 _PartnerKey = tuple[str | None, str | None, str | None]

@@ -7,6 +7,7 @@ sections 3 (normalisation), 4 (columns), 8 (dates), 12 (mapping).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from functools import lru_cache
 
 from balcao.core.company import (
@@ -17,11 +18,14 @@ from balcao.core.company import (
     Coded,
     Company,
     Partner,
+    TaxOption,
+    capital_of,
 )
 from balcao.opendata.layout import SEPARATOR
 from balcao.opendata.tally import EARLIEST, latest_date
 
 _SEPARATOR = chr(SEPARATOR)
+_YES_NO = {"S": True, "N": False}
 _NO_REPRESENTATIVE = "***000000**"
 
 # Days since the sixties and a few junk values: nearly every date repeats.
@@ -36,6 +40,8 @@ class Texts:
     activities: Mapping[str, Coded]
     natures: Mapping[str, Coded]
     cities: Mapping[str, str]
+    cities_ibge: Mapping[str, str]
+    reasons: Mapping[str, Coded]
     countries: Mapping[str, str]
     qualifications: Mapping[str, str]
     day: Callable[[str], str | None] = field(init=False)
@@ -70,17 +76,25 @@ def tidy(rows: bytes) -> str:
 
 
 def company(
-    cnpj: str, establishment: str, company_row: str | None, partners: Sequence[str], texts: Texts
+    cnpj: str,
+    rows: tuple[str, str | None, str | None],
+    partners: Sequence[str],
+    texts: Texts,
 ) -> Company:
-    """Build an establishment with its company's data from their rows, which are `tidy`."""
+    """Build an establishment with its company's data.
+
+    `rows`: of the establishment, its company and its Simples. They are `tidy`.
+    """
+    establishment, company_row, simples_row = rows
     (
-        _, _, _, identifier, trade_name, status, status_day, _, _, _, opened, activity, others,
+        _, _, _, identifier, trade_name, status, status_day, reason, _, _, opened, activity, others,
         street_type, street, number, complement, district, postal_code, uf, city, area_1,
         phone_1, area_2, phone_2, _, _, email, special, special_day,
     ) = establishment.split(_SEPARATOR)  # fmt: skip
-    name, nature, size, entity = "", "", "", ""
+    name, nature, capital, size, entity = "", "", "", "", ""
     if company_row is not None:
-        _, name, nature, _, _, size, entity = company_row.split(_SEPARATOR)
+        _, name, nature, _, capital, size, entity = company_row.split(_SEPARATOR)
+    simples, mei = (None, None) if simples_row is None else _options(simples_row, texts)
     return Company(
         cnpj=cnpj,
         identificador_matriz_filial=IDENTIFIER_TEXTS.get(identifier),
@@ -107,6 +121,26 @@ def company(
         data_da_situacao_especial=texts.day(special_day),
         porte=SIZE_TEXTS.get(size),
         socios=tuple([_partner(row, texts) for row in partners]),
+        simples=simples,
+        mei=mei,
+        capital_social=read_amount(capital),
+        motivo_situacao_cadastral=_coded(reason.zfill(2), texts.reasons) if reason else None,
+        codigo_municipio_ibge=_text(city, texts.cities_ibge, 4),
+    )
+
+
+def read_amount(text: str) -> Decimal | None:
+    """Parse an amount in reais, such as `29500,00`; None: there is none."""
+    return capital_of(text.replace(".", "").replace(",", ".")) if text else None
+
+
+def _options(row: str, texts: Texts) -> tuple[TaxOption, TaxOption]:
+    """Return the company's options for Simples and for MEI."""
+    _, opted, since, left, mei, mei_since, mei_left = row.split(_SEPARATOR)
+    day = texts.day
+    return (
+        TaxOption(_YES_NO.get(opted), day(since), day(left)),
+        TaxOption(_YES_NO.get(mei), day(mei_since), day(mei_left)),
     )
 
 

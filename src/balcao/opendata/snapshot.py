@@ -28,9 +28,11 @@ from balcao.opendata.layout import (
     DOMAINS,
     EMPRESAS,
     ESTABLISHMENT_GROUP,
+    SIMPLES,
     SOCIOS,
     TableGroup,
 )
+from balcao.opendata.municipalities import ibge_by_tom
 from balcao.opendata.rows import Texts, company, tidy
 
 FORMAT = 2
@@ -77,7 +79,7 @@ class Snapshot:
         domains = self.domains()
         self._texts = _texts(domains, info.extraction_date)
         as_of = info.extraction_date.isoformat()
-        self._details = DetailReader(domains, self._texts.day, as_of)
+        self._details = DetailReader(domains, as_of)
 
     @classmethod
     def open(cls, path: Path, *, mapped: bool = False) -> "Snapshot":
@@ -104,11 +106,15 @@ class Snapshot:
             return None
         rows = self._companies.read(text[:8])
         company_row = _row(rows, b"\nC%b\x1f" % root)
+        simples = _row(rows, b"\nS%b\x1f" % root)
         partners = _rows(rows, b"\nP%b\x1f" % root)
         return company(
             text,
-            tidy(establishment),
-            None if company_row is None else tidy(company_row),
+            (
+                tidy(establishment),
+                None if company_row is None else tidy(company_row),
+                None if simples is None else tidy(simples),
+            ),
             tidy(partners).split("\n") if partners else (),
             self._texts,
         )
@@ -140,7 +146,7 @@ class Snapshot:
             return None
         known = masked(found)
         partners = self.partners_of(cnpj.root)
-        return self._details.detail(normalized(known), known.socios, rows, partners)
+        return self._details.detail(normalized(known), known.socios, rows[0], rows[1], partners)
 
     @property
     def ranges(self) -> int:
@@ -199,8 +205,7 @@ class Snapshot:
                     number, block = needed, _Companies(tidy(self._companies.read(root)))
                 yield company(
                     root + row[10:14] + row[15:17],
-                    row,
-                    block.rows.get(root),
+                    (row, block.rows.get(root), block.simples.get(root)),
                     block.partners.get(root, ()),
                     self._texts,
                 )
@@ -286,10 +291,13 @@ class _Companies:
 
     def __init__(self, text: str) -> None:
         self.rows: dict[str, str] = {}
+        self.simples: dict[str, str] = {}
         self.partners: dict[str, list[str]] = {}
         for row in text.split("\n")[1:]:
             if row[0] == EMPRESAS.tag:
                 self.rows[row[1:9]] = row
+            elif row[0] == SIMPLES.tag:
+                self.simples[row[1:9]] = row
             elif row[0] == SOCIOS.tag:
                 self.partners.setdefault(row[1:9], []).append(row)
 
@@ -324,6 +332,8 @@ def _texts(domains: dict[str, dict[str, str]], extraction: date) -> Texts:
         activities=coded("Cnaes"),
         natures=coded("Naturezas"),
         cities=domains["Municipios"],
+        cities_ibge=ibge_by_tom(),
+        reasons=coded("Motivos"),
         countries=domains["Paises"],
         qualifications=domains["Qualificacoes"],
     )

@@ -105,7 +105,7 @@ _DOCUMENTS = ("cnpj", "cpf")
 CPF_DIGITS = 11
 
 _NO_PARTS: frozenset[Part] = frozenset()
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 EXAMPLE_MS = 1_786_158_000_000  # 2026-08-08 in Brasília
 

@@ -14,11 +14,12 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class CompatInput(msgspec.Struct, frozen=True):
-    """The company as the lookup answered it, with details of the month (`core.month_detail`)."""
+    """The company as the lookup answered it, with the month's data (`core.month_detail`)."""
 
     company: Company
     month: MonthDetail
     day: str | None  # of the data, YYYY-MM-DD
+    simples_day: str | None  # of the data on Simples and MEI
     free: bool  # not charged
     kept: bool  # from the cache or our own copy
 

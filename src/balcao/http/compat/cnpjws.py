@@ -6,7 +6,7 @@ from decimal import Decimal
 import msgspec
 
 from balcao.core.activities import section_of
-from balcao.core.company import ABROAD_UF, Coded, Company, Partner
+from balcao.core.company import ABROAD_UF, NO_REASON, Coded, Company, Partner, TaxOption
 from balcao.core.federation import IBGE_CODES
 from balcao.core.month_detail import MonthDetail, PartnerDetail, partners_with_details
 from balcao.core.search_record import division_of
@@ -14,7 +14,6 @@ from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, Refused
 from balcao.http.compat.formats import (
     BRAZIL,
     NO_CPF,
-    NO_REASON,
     SIZES,
     activity,
     day_of,
@@ -184,28 +183,18 @@ class CnpjWs(CompatApi):
 
     def body(self, found: CompatInput) -> NestedCompany:
         company, month = found.company, found.month
-        updated, simples = midnight(found.day), month.simples
+        updated = midnight(found.day)
         return NestedCompany(
             cnpj_raiz=company.cnpj[:8],
             razao_social=company.nome_empresarial,
-            capital_social=_amount(month.capital),
+            capital_social=_amount(company.capital_social),
             responsavel_federativo=company.ente_federativo_responsavel or "",
             atualizado_em=updated,
             porte=_size(company.porte),
             natureza_juridica=_coded(company.natureza_juridica),
             qualificacao_do_responsavel=_numbered(month.responsible),
             socios=[_partner(*each, updated) for each in partners_with_details(company, month)],
-            simples=None
-            if simples is None
-            else NestedSimples(
-                _YES_NO[simples.simples],
-                simples.since,
-                simples.left,
-                _YES_NO[simples.mei],
-                simples.mei_since,
-                simples.mei_left,
-                midnight(month.day),
-            ),
+            simples=_simples(company, midnight(found.simples_day)),
             estabelecimento=_establishment(company, month, updated),
         )
 
@@ -234,12 +223,28 @@ _TITLES = {
 }
 
 
+def _simples(company: Company, updated: str | None) -> NestedSimples | None:
+    if company.simples is None and company.mei is None:
+        return None
+    simples, mei = company.simples or TaxOption(), company.mei or TaxOption()
+    return NestedSimples(
+        _YES_NO[simples.optante],
+        simples.desde,
+        simples.ate,
+        _YES_NO[mei.optante],
+        mei.desde,
+        mei.ate,
+        updated,
+    )
+
+
 def _establishment(
     company: Company, month: MonthDetail, updated: str | None
 ) -> NestedEstablishment:
     phones = [*phones_of(company), ("", ""), ("", "")]
     (area_1, phone_1), (area_2, phone_2) = phones[:2]
     fax_area, fax = month.fax or ("", "")
+    reason = company.motivo_situacao_cadastral
     main, status = company.atividade_economica_principal, company.situacao_cadastral
     kind = company.identificador_matriz_filial
     return NestedEstablishment(
@@ -275,12 +280,14 @@ def _establishment(
         atividade_principal=None if main is None else _activity(main),
         pais=_HOME if company.uf in _UFS else _country(month.country),
         estado=_state(company.uf),
-        cidade=NestedCity(None, company.municipio, number(month.city_ibge), month.city_code or None)
+        cidade=NestedCity(
+            None, company.municipio, number(company.codigo_municipio_ibge), month.city_code or None
+        )
         if company.municipio
         else None,
         motivo_situacao_cadastral=None
-        if month.reason is None or month.reason.codigo == NO_REASON
-        else _numbered(month.reason),
+        if reason is None or reason.codigo == NO_REASON
+        else _numbered(reason),
     )
 
 

@@ -7,7 +7,6 @@ from balcao.core.calendar import day_starts_ms, from_ms
 from balcao.core.company import AGE_BAND_TEXTS, IDENTIFIER_TEXTS, SIZE_TEXTS, STATUS_TEXTS, Company
 
 NO_CPF = "***000000**"  # in place of a representative's CPF, where there is none
-NO_REASON = "00"
 BRAZIL = "105"  # the Receita's code
 
 

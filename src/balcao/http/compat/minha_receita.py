@@ -113,7 +113,7 @@ def flat(found: CompatInput) -> FlatCompany:
     company, month = found.company, found.month
     main, nature = company.atividade_economica_principal, company.natureza_juridica
     phones = ["".join(phone) for phone in phones_of(company)]
-    simples = month.simples
+    simples, mei = company.simples, company.mei
     size, size_text = number(SIZES.get(company.porte)), company.porte
     if company.porte is None and month.size is not None:
         size, size_text = 0, _NOT_INFORMED
@@ -125,8 +125,8 @@ def flat(found: CompatInput) -> FlatCompany:
         situacao_cadastral=number(STATUSES.get(company.situacao_cadastral)),
         descricao_situacao_cadastral=company.situacao_cadastral,
         data_situacao_cadastral=company.data_da_situacao_cadastral,
-        motivo_situacao_cadastral=_code(month.reason),
-        descricao_motivo_situacao_cadastral=_text(month.reason),
+        motivo_situacao_cadastral=_code(company.motivo_situacao_cadastral),
+        descricao_motivo_situacao_cadastral=_text(company.motivo_situacao_cadastral),
         nome_cidade_no_exterior=month.city_abroad or "",
         codigo_pais=_code(month.country),
         pais=_text(month.country),
@@ -141,7 +141,7 @@ def flat(found: CompatInput) -> FlatCompany:
         cep=company.cep or "",
         uf=company.uf or "",
         codigo_municipio=number(month.city_code),
-        codigo_municipio_ibge=number(month.city_ibge),
+        codigo_municipio_ibge=number(company.codigo_municipio_ibge),
         municipio=company.municipio,
         ddd_telefone_1=phones[0] if phones else "",
         ddd_telefone_2=phones[1] if len(phones) > 1 else "",
@@ -155,16 +155,16 @@ def flat(found: CompatInput) -> FlatCompany:
         ]
         or [_NO_ACTIVITY],
         razao_social=company.nome_empresarial or "",
-        opcao_pelo_simples=simples.simples if simples else None,
-        data_opcao_pelo_simples=simples.since if simples else None,
-        data_exclusao_do_simples=simples.left if simples else None,
-        opcao_pelo_mei=simples.mei if simples else None,
-        data_opcao_pelo_mei=simples.mei_since if simples else None,
-        data_exclusao_do_mei=simples.mei_left if simples else None,
+        opcao_pelo_simples=simples.optante if simples else None,
+        data_opcao_pelo_simples=simples.desde if simples else None,
+        data_exclusao_do_simples=simples.ate if simples else None,
+        opcao_pelo_mei=mei.optante if mei else None,
+        data_opcao_pelo_mei=mei.desde if mei else None,
+        data_exclusao_do_mei=mei.ate if mei else None,
         codigo_natureza_juridica=_code(nature),
         natureza_juridica=_text(nature),
         qualificacao_do_responsavel=_code(month.responsible),
-        capital_social=_amount(month.capital),
+        capital_social=_amount(company.capital_social),
         codigo_porte=size,
         porte=size_text,
         ente_federativo_responsavel=company.ente_federativo_responsavel or "",

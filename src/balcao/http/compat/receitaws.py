@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import msgspec
 
-from balcao.core.company import Coded, Partner
+from balcao.core.company import NO_REASON, Coded, Partner, TaxOption
 from balcao.core.documents import Cnpj
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, InvalidParameter
 from balcao.core.month_detail import PartnerDetail, partners_with_details
 from balcao.core.questions import Strategy
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup, as_json
-from balcao.http.compat.formats import NO_REASON, activity, midnight, phones_of, slashed
+from balcao.http.compat.formats import activity, midnight, phones_of, slashed
 from balcao.operations.parameters import CACHE
 
 _DAYS = "/days/"
@@ -126,8 +126,7 @@ class ReceitaWs(CompatApi):
     def body(self, found: CompatInput) -> TextCompany:
         company, month = found.company, found.month
         main = company.atividade_economica_principal
-        simples, updated = month.simples, midnight(found.day)
-        of_month = None if simples is None else midnight(month.day)
+        updated = midnight(found.day)
         return TextCompany(
             abertura=slashed(company.data_de_abertura) or "",
             situacao=company.situacao_cadastral or "",
@@ -155,22 +154,12 @@ class ReceitaWs(CompatApi):
             cnpj=Cnpj(company.cnpj).punctuated,
             ultima_atualizacao=updated,
             efr=company.ente_federativo_responsavel or "",
-            motivo_situacao=_reason(month.reason),
+            motivo_situacao=_reason(company.motivo_situacao_cadastral),
             situacao_especial=company.situacao_especial or "",
             data_situacao_especial=slashed(company.data_da_situacao_especial) or "",
-            capital_social=_amount(month.capital),
-            simples=TextRegime(
-                simples.simples if simples else None,
-                slashed(simples.since) if simples else None,
-                slashed(simples.left) if simples else None,
-                of_month,
-            ),
-            simei=TextRegime(
-                simples.mei if simples else None,
-                slashed(simples.mei_since) if simples else None,
-                slashed(simples.mei_left) if simples else None,
-                of_month,
-            ),
+            capital_social=_amount(company.capital_social),
+            simples=_regime(company.simples, found.simples_day),
+            simei=_regime(company.mei, found.simples_day),
             billing=TextBilling(found.free, found.kept),
         )
 
@@ -192,6 +181,12 @@ _SENTENCES = {
 
 def _activity(coded: Coded) -> TextActivity:
     return TextActivity(activity(coded.codigo, "##.##-#-##") or "", coded.descricao or "")
+
+
+def _regime(option: TaxOption | None, day: str | None) -> TextRegime:
+    if option is None:
+        return TextRegime(None, None, None, None)
+    return TextRegime(option.optante, slashed(option.desde), slashed(option.ate), midnight(day))
 
 
 def _nature(coded: Coded | None) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from balcao.core.documents import Cnpj
-from balcao.core.month_detail import MonthDetail, consistent_detail
+from balcao.core.month_detail import MonthDetail, completed, consistent_detail
 from balcao.core.outcomes import Reply
 from balcao.core.questions import Mode
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup
@@ -75,8 +75,14 @@ class CompatRoute:
         # Read here: the month's files belong to the event loop's thread.
         detail = None if mode is None else self.read(mode, Cnpj(company.cnpj))
         kept = reply.origin == "cache" or reply.source == _OWN_COPY
+        month = consistent_detail(company, detail)
         found = CompatInput(
-            company, consistent_detail(company, detail), answer.data_base, reply.credits == 0, kept
+            completed(company, month),
+            month,
+            answer.data_base,
+            answer.data_base if company.simples or company.mei else month.day,
+            reply.credits == 0,
+            kept,
         )
         if len(reply.body) <= _IN_PLACE_BYTES_MAX:
             return self.api.render(found)

@@ -32,6 +32,7 @@ from balcao.operations.contract import EXAMPLE_MS, AnswerContext, Operation
 from balcao.operations.parameters import Parameter
 
 _ANSWER_CONTEXT = AnswerContext(EXAMPLE_MS, 1, ReceiptNumbers(b"exemplo"))
+_EXAMPLE_DAY = "2026-08-08"  # of the data
 _RESPONSES = "#/components/responses/"
 _PLAIN_TEXT = "text/plain"
 _TEXT_SCHEMA_NAME = f"{SCHEMAS}Texto"  # in names of shared responses that are not JSON
@@ -233,7 +234,9 @@ def _compat_responses(
         by_status.setdefault(compat.status, []).append((problem, compat))
     found = {status: _compat_refusal(status, each) for status, each in by_status.items()}
     record = company.example_record(Company)
-    company_found = CompatInput(record, NO_DETAIL, "2026-08-08", free=False, kept=True)
+    company_found = CompatInput(
+        record, NO_DETAIL, _EXAMPLE_DAY, _EXAMPLE_DAY, free=False, kept=True
+    )
     value = msgspec.json.decode(api.render(company_found).body)
     description = texts.STATUSES[200]
     examples = {"encontrada": {"summary": "A empresa existe", "value": value}}

@@ -1,13 +1,12 @@
 """Convert stored rows to the records of company search (`rfb-open-data.md`, section 4)."""
 
-from contextlib import suppress
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 
 from balcao.core.search_record import PartnerSearchRecord, SearchRecord, domain_of
 from balcao.opendata.layout import EMPRESAS, ESTABELECIMENTOS, SEPARATOR
-from balcao.opendata.rows import read_day
+from balcao.opendata.rows import read_amount, read_day
 from balcao.opendata.tally import latest_date
 
 _SEPARATOR = chr(SEPARATOR)
@@ -47,7 +46,7 @@ class RowReader:
             trade_name=trade_name,
             nature=nature.zfill(4) if nature else "",
             size=size,
-            capital=_amount(capital),
+            capital=read_amount(capital),
             head=identifier == _HEAD_OFFICE,
             status=status.zfill(2) if status else "",
             status_day=self._day(status_day),
@@ -78,19 +77,12 @@ class RowReader:
 
     def capital(self, company_row: str | None) -> Decimal | None:
         """Return the capital in a company's row; that of `establishment`."""
-        return None if company_row is None else _amount(company_row.split(_SEPARATOR)[_CAPITAL])
+        return None if company_row is None else read_amount(company_row.split(_SEPARATOR)[_CAPITAL])
 
     def partner(self, row: str, cnpj: str, company: str) -> PartnerSearchRecord:
         """Return one partner of the company of `cnpj`."""
         _, _, name, document, qualification, entered, *_ = row.split(_SEPARATOR)
         return PartnerSearchRecord(cnpj, company, name, document, qualification, self._day(entered))
-
-
-def _amount(text: str) -> Decimal | None:
-    with suppress(InvalidOperation):
-        amount = Decimal(text.replace(".", "").replace(",", ".")) if text else None
-        return amount if amount is None or amount.is_finite() else None
-    return None
 
 
 def _postal_code(text: str) -> str:

@@ -202,9 +202,18 @@ class CompanyLookup(Operation):
         return page.brief(body)
 
 
-# The end of the JSON of a `DatedCompany`; other records do not end with a text or null.
+# The end of the JSON of a `DatedCompany`.
 _DATED = re.compile(rb',"data_base":(null|"[0-9]{4}-[0-9]{2}-[0-9]{2}")\}\Z')
 _DATED_BYTES_MAX = 28
+
+
+# Fields that answers cached by earlier versions do not have (contract 9.18).
+_ADDED = (
+    b',"simples":null,"mei":null,"capital_social":null,"motivo_situacao_cadastral":null'
+    b',"codigo_municipio_ibge":null'
+)
+_LAST_FIELD = b',"codigo_municipio_ibge":'
+_LAST_FIELD_BYTES_MAX = 64  # with its value
 
 
 # For our own copy it is the same day for a month.
@@ -222,8 +231,15 @@ def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
     at = body.rfind(b',"data_base":', -_DATED_BYTES_MAX)
     dated = None if at < 0 else _DATED.match(body, at)
     if dated is None:
-        return _day(outcome.asked_ms), body
-    return dated[1], body[: dated.start()] + b"}"
+        return _day(outcome.asked_ms), _whole(body)
+    return dated[1], _whole(body[: dated.start()] + b"}")
+
+
+def _whole(company: bytes) -> bytes:
+    """Return a company's JSON with all fields: cached by an earlier version, it lacks some."""
+    if company.rfind(_LAST_FIELD, -_LAST_FIELD_BYTES_MAX) >= 0:
+        return company
+    return company[:-1] + _ADDED + b"}"
 
 
 OPERATION = CompanyLookup

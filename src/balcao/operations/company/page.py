@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from balcao.core.company import NO_REASON
 from balcao.core.errors import SourceFailed
 from balcao.core.notices import Tone
-from balcao.core.writing import cep, cnae, cpf, day, phone
+from balcao.core.writing import cep, cnae, cpf, day, decimal, phone
 from balcao.operations.registrations import page as registrations
 from balcao.operations.sheets import SheetColumns, SheetFact, day_fact, fact, joined, one, within
 from balcao.operations.views import (
@@ -83,6 +84,10 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Abertura", day(said.get("data_de_abertura"))),
             ("Natureza jurídica", coded(said.get("natureza_juridica"))),
             ("Porte", _title(said.get("porte"))),
+            ("Capital social", _amount(said.get("capital_social"))),
+            ("Simples Nacional", _option(said.get("simples"))),
+            ("MEI", _option(said.get("mei"))),
+            ("Motivo da situação", _reason(said)),
             ("Ente federativo responsável", said.get("ente_federativo_responsavel")),
             ("Situação especial", _special(said)),
             ("Dados de", day(body.get("data_base"))),
@@ -143,6 +148,27 @@ def _special(said: Body) -> str | None:
     return f"{text}, desde {day(since)}" if text and since else text
 
 
+def _option(option: Body | None) -> str | None:
+    """Return `Optante, desde 02/03/2015`; None: not known."""
+    if option is None or option.get("optante") is None:
+        return None
+    if option["optante"]:
+        since = option.get("desde")
+        return f"Optante, desde {day(since)}" if since else "Optante"
+    until = option.get("ate")
+    return f"Não optante, desde {day(until)}" if until else "Não optante"
+
+
+def _amount(amount: float | None) -> str | None:
+    return None if amount is None else f"R$ {decimal(amount, 2)}"
+
+
+def _reason(said: Body) -> str | None:
+    """Return the reason of the status, unless it is "none"."""
+    reason = said.get("motivo_situacao_cadastral")
+    return None if reason is None or reason.get("codigo") == NO_REASON else coded(reason)
+
+
 def _phones(text: str | None) -> str | None:
     return " / ".join(phone(each) for each in text.split(" / ")) if text else None
 
@@ -191,6 +217,11 @@ def _cep(body: Body) -> str | None:
     return cep(code) if code else None
 
 
+def _capital(body: Body) -> str | None:
+    amount = within(body, "response.capital_social")
+    return None if amount is None else decimal(amount, 2)
+
+
 def _cnae(body: Body) -> str | None:
     code = within(body, "response.atividade_economica_principal.codigo")
     return cnae(code) if code else None
@@ -218,6 +249,13 @@ SHEET_COLUMNS = SheetColumns(
             "Data da situação cadastral.",
         ),
         fact(
+            "motivo_situacao",
+            "response.motivo_situacao_cadastral.descricao",
+            "Motivo da situação",
+            "Descrição do motivo da situação cadastral.",
+            30,
+        ),
+        fact(
             "situacao_especial",
             "response.situacao_especial",
             "Situação especial",
@@ -239,6 +277,9 @@ SHEET_COLUMNS = SheetColumns(
             30,
         ),
         fact("porte", "response.porte", "Porte", "Porte da empresa.", 24),
+        SheetFact("capital_social", "Capital social", "Capital social, em reais.", _capital),
+        fact("simples", "response.simples.optante", "Simples Nacional", "Se é optante.", 16),
+        fact("mei", "response.mei.optante", "MEI", "Se é optante.", 10),
         SheetFact("cnae", "CNAE", "Código da atividade principal.", _cnae, width=12),
         fact(
             "atividade",
@@ -252,6 +293,13 @@ SHEET_COLUMNS = SheetColumns(
         ),
         fact("municipio", "response.municipio", "Município", "Município.", 22),
         fact("uf", "response.uf", "UF", "UF da empresa.", 6),
+        fact(
+            "codigo_municipio_ibge",
+            "response.codigo_municipio_ibge",
+            "Município (IBGE)",
+            "Código do município no IBGE.",
+            16,
+        ),
         SheetFact("cep", "CEP", "CEP.", _cep, width=11),
         SheetFact("telefone", "Telefone", "Telefones.", _phone, width=20),
         fact("email", "response.endereco_eletronico", "E-mail", "E-mail.", 30),
