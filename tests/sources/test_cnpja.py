@@ -1,6 +1,7 @@
 """CNPJá's commercial API: offices (`cnpja.md` sections 1 and 4)."""
 
 import copy
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -136,7 +137,14 @@ def test_an_office_fills_every_field() -> None:
                 data_entrada_sociedade="2012-01-02 00:00:00",
             ),
         ),
+        capital_social=Decimal("29500.00"),
+        codigo_municipio_ibge="4205407",
     )
+
+
+def test_a_reason_is_given_only_for_companies_that_are_not_active() -> None:
+    told = read({"status": {"id": 8}, "reason": {"id": 1, "text": "Extinção"}})
+    assert told.motivo_situacao_cadastral == Coded("01", "Extinção")
 
 
 def test_request_has_the_bare_key_and_a_maximum_age() -> None:

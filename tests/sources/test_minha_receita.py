@@ -1,11 +1,12 @@
 """Minha Receita and BrasilAPI, with saved bytes (`public-cnpj-apis.md` sections 1 and 2)."""
 
 import json
+from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
 
-from balcao.core.company import Coded, Company, DatedCompany, Partner
+from balcao.core.company import Coded, Company, DatedCompany, Partner, TaxOption
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import HttpReply
@@ -72,7 +73,30 @@ def test_the_page_s_example_fills_every_field() -> None:
                 data_entrada_sociedade="2010-03-01 00:00:00",
             ),
         ),
+        simples=TaxOption(optante=False),
+        mei=None,
+        capital_social=Decimal("29500.00"),
+        motivo_situacao_cadastral=Coded("00", "SEM MOTIVO"),
+        codigo_municipio_ibge="4205407",
     )
+
+
+def test_options_for_simples_and_mei() -> None:
+    company = read(
+        opcao_pelo_simples=False,
+        data_opcao_pelo_simples="2015-03-02",
+        data_exclusao_do_simples="2020-12-31",
+        opcao_pelo_mei=None,
+        data_opcao_pelo_mei=None,
+        data_exclusao_do_mei=None,
+    )
+    assert company.simples == TaxOption(False, "2015-03-02", "2020-12-31")
+    assert company.mei is None  # unknown, which is not "no"
+
+
+@pytest.mark.parametrize("sent", ["29.500,00", "NaN", 1e300, [1], True])
+def test_a_capital_that_is_no_amount_is_absent(sent: object) -> None:
+    assert read(capital_social=sent).capital_social is None
 
 
 @pytest.mark.parametrize(

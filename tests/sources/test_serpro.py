@@ -1,12 +1,13 @@
 """SERPRO's Consulta CNPJ v2, with saved bytes (`serpro-cnd.md` sections 1 and 3)."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 import pytest
 
-from balcao.core.company import Coded, Company, Partner
+from balcao.core.company import Coded, Company, Partner, TaxOption
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.serpro.adapter import SerproAdapter
 from balcao.sources.contract import HttpReply
@@ -103,6 +104,8 @@ COMPANY = Company(
             data_entrada_sociedade="2012-01-02 00:00:00",
         ),
     ),
+    simples=TaxOption(optante=False),
+    capital_social=Decimal("29500.00"),
 )
 
 
@@ -123,6 +126,29 @@ def snake(value: Any) -> Any:
 def test_every_field_in_camel_case_and_in_snake_case() -> None:
     assert read(SAVED) == COMPANY
     assert read(snake(SAVED)) == COMPANY
+
+
+@pytest.mark.parametrize(
+    ("sent", "read_as"),
+    [
+        ("1", Coded("01", None)),
+        (0, Coded("00", None)),
+        ({"codigo": "63", "descricao": "OMISSAO"}, Coded("63", "OMISSAO")),
+        ("", None),
+    ],
+)
+def test_the_reason_of_the_status(sent: object, read_as: Coded | None) -> None:
+    company = read(SAVED | {"situacaoCadastral": {"codigo": "2", "motivo": sent}})
+    assert company.motivo_situacao_cadastral == read_as
+
+
+@pytest.mark.parametrize(
+    ("sent", "read_as"),
+    [("SIM", TaxOption(True)), ("n", TaxOption(False)), ("TALVEZ", None), (None, None)],
+)
+def test_an_unknown_option_is_not_a_no(sent: str | None, read_as: TaxOption | None) -> None:
+    company = read(SAVED | {"informacoesAdicionais": {"optanteMei": sent}})
+    assert (company.simples, company.mei) == (None, read_as)
 
 
 def test_camel_case_has_precedence() -> None:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from balcao.core.company import Company, has_masked_partner, normalized
+from balcao.core.company import Coded, Company, TaxOption, has_masked_partner, normalized
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.cnpja.adapter import CnpjaAdapter
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter
@@ -110,6 +110,16 @@ def test_all_providers_agree(cnpj: str, status: str, identifier: str, uf: str) -
         assert not any("000000**" in (p.cpf_cnpj_socio or "") for p in company.socios), name
 
 
+# Values of a source that gives less than the others.
+ONLY_THEIRS = {
+    ("cnpja", "motivo_situacao_cadastral"): None,
+    ("serpro", "motivo_situacao_cadastral"): Coded("00", None),
+    ("serpro", "simples"): TaxOption(optante=False),
+    ("serpro", "mei"): TaxOption(optante=False),
+    ("serpro", "codigo_municipio_ibge"): None,
+}
+
+
 def test_the_richest_company_field_by_field() -> None:
     sandbox = Sandbox()
     first, *others = (sandbox.company(name, "90010001000100") for name in NAMES)
@@ -132,6 +142,8 @@ def test_the_richest_company_field_by_field() -> None:
                     assert here.documento_representante_legal == there.documento_representante_legal
                     if name != "serpro":  # has no age bands
                         assert here.faixa_etaria == there.faixa_etaria or there.faixa_etaria is None
+            elif (name, field) in ONLY_THEIRS:
+                assert theirs == ONLY_THEIRS[name, field]
             else:
                 assert mine == theirs, (name, field)
 

@@ -3,12 +3,13 @@
 import datetime
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, TypeVar
 
 import msgspec
 
 from balcao.core.calendar import BRASILIA
-from balcao.core.company import PARTNERS_MAX, Coded
+from balcao.core.company import PARTNERS_MAX, Coded, TaxOption, capital_of
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.registration import REGISTRATIONS_MAX, Registration
 from balcao.core.text import clean
@@ -280,6 +281,23 @@ def coded(raw: int | str | None, width: int, description: str | None) -> Coded |
     """Return a code with its text; None without a code."""
     value = code(raw, width)
     return None if value is None else Coded(value, text(description))
+
+
+def reason(raw: int | str | None, description: str | None) -> Coded | None:
+    """Return the reason of a status, 2 digits; `00` is a reason, "none"."""
+    value = _stripped(None if raw is None else str(raw))
+    return Coded(value.zfill(2), text(description)) if value.isdecimal() else None
+
+
+def tax_option(opted: bool | None, since: str | None, until: str | None) -> TaxOption | None:
+    """Return the option for Simples or MEI; None if the source does not give it."""
+    option = TaxOption(opted, day(since), day(until))
+    return None if option == TaxOption() else option
+
+
+def capital(raw: float | str | None) -> Decimal | None:
+    """Return a capital in reais, as text with a point or as a number; None for anything else."""
+    return None if raw is None else capital_of(str(raw))
 
 
 def telephone(*numbers: str | None) -> str | None:

@@ -35,6 +35,7 @@ class _Company(msgspec.Struct):
 
     name: str | None = None
     jurisdiction: str | None = None
+    equity: int | float | None = None
     nature: Item | None = None
     size: Item | None = None
     members: PartnerList[_Member] | None = None
@@ -48,6 +49,7 @@ class _Office(msgspec.Struct, rename="camel"):
     head: bool | None = None
     founded: str | None = None
     status_date: str | None = None
+    reason: Item | None = None
     special: Item | None = None
     special_date: str | None = None
     main_activity: Item | None = None
@@ -94,6 +96,11 @@ def read(source: str, reply: HttpReply) -> Company:
         data_da_situacao_especial=replies.day(data.special_date),
         porte=_known(SIZE_TEXTS, company.size),
         socios=tuple(_partner(member) for member in company.members or ()),
+        capital_social=replies.capital(company.equity),
+        motivo_situacao_cadastral=replies.reason(data.reason.id, data.reason.text)
+        if data.reason
+        else None,
+        codigo_municipio_ibge=replies.code(address.municipality, 7),
     )
 
 

@@ -31,7 +31,7 @@ from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.sources import replies
 from balcao.sources.contract import Conversation, Exchange, HttpReply, HttpRequest
 from balcao.sources.online import Capabilities
-from balcao.sources.replies import PartnerList, ShortList, text
+from balcao.sources.replies import Number, PartnerList, ShortList, text
 from balcao.sources.reply_cache import ReplyCache
 
 PATHS = {"minha_receita": "/{}", "brasilapi": "/api/cnpj/v1/{}"}
@@ -72,6 +72,8 @@ class _Company(msgspec.Struct):
     situacao_cadastral: int | None = None
     descricao_situacao_cadastral: str | None = None
     data_situacao_cadastral: str | None = None
+    motivo_situacao_cadastral: int | None = None
+    descricao_motivo_situacao_cadastral: str | None = None
     data_inicio_atividade: str | None = None
     cnae_fiscal: int | None = None
     cnae_fiscal_descricao: str | None = None
@@ -86,6 +88,7 @@ class _Company(msgspec.Struct):
     cep: str | None = None
     uf: str | None = None
     municipio: str | None = None
+    codigo_municipio_ibge: Number | None = None
     ddd_telefone_1: str | None = None
     ddd_telefone_2: str | None = None
     email: str | None = None
@@ -94,6 +97,13 @@ class _Company(msgspec.Struct):
     codigo_porte: int | None = None
     porte: str | None = None
     ente_federativo_responsavel: str | None = None
+    opcao_pelo_simples: bool | None = None
+    data_opcao_pelo_simples: str | None = None
+    data_exclusao_do_simples: str | None = None
+    opcao_pelo_mei: bool | None = None
+    data_opcao_pelo_mei: str | None = None
+    data_exclusao_do_mei: str | None = None
+    capital_social: int | float | None = None
     qsa: PartnerList[_Partner] | None = None
 
 
@@ -213,6 +223,17 @@ class MinhaReceitaAdapter:
             # "NÃO INFORMADO" is not one of our texts and so becomes null.
             porte=_text_of(SIZE_TEXTS, data.codigo_porte, 2, data.porte),
             socios=tuple(self._partner(partner) for partner in data.qsa or ()),
+            simples=replies.tax_option(
+                data.opcao_pelo_simples, data.data_opcao_pelo_simples, data.data_exclusao_do_simples
+            ),
+            mei=replies.tax_option(
+                data.opcao_pelo_mei, data.data_opcao_pelo_mei, data.data_exclusao_do_mei
+            ),
+            capital_social=replies.capital(data.capital_social),
+            motivo_situacao_cadastral=replies.reason(
+                data.motivo_situacao_cadastral, data.descricao_motivo_situacao_cadastral
+            ),
+            codigo_municipio_ibge=replies.code(data.codigo_municipio_ibge, 7),
         )
 
     def _partner(self, data: _Partner) -> Partner:

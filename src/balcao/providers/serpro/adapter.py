@@ -43,6 +43,7 @@ _Text: TypeAlias = str | _Item | None  # undocumented which it is
 class _Status(msgspec.Struct):
     codigo: int | str | None = None
     data: str | None = None
+    motivo: int | str | _Item | None = None
 
 
 class _Address(msgspec.Struct, rename="camel"):
@@ -76,6 +77,11 @@ class _Partner(msgspec.Struct, rename="camel"):
     representante_legal: _Representative | None = None
 
 
+class _Additional(msgspec.Struct, rename="camel"):
+    optante_simples: str | None = None
+    optante_mei: str | None = None
+
+
 class _Company(msgspec.Struct, rename="camel"):
     ni: str
     tipo_estabelecimento: int | str | None = None
@@ -93,6 +99,8 @@ class _Company(msgspec.Struct, rename="camel"):
     natureza_juridica: _Item | None = None
     endereco: _Address | None = None
     telefones: ShortList[_Phone] | None = None
+    capital_social: int | float | str | None = None
+    informacoes_adicionais: _Additional | None = None
     socios: PartnerList[_Partner] | None = None
 
 
@@ -171,7 +179,7 @@ class SerproAdapter:
             raise SourceFailed(f"{self.name}: resposta em outra forma ({error})") from None
         data = replies.convert_lenient(self.name, _Company, fields)
         status = data.situacao_cadastral or _Status()
-        address = data.endereco or _Address()
+        address, more = data.endereco or _Address(), data.informacoes_adicionais or _Additional()
         return Company(
             cnpj=replies.without_punctuation(data.ni) or "",
             identificador_matriz_filial=_text_of(IDENTIFIER_TEXTS, data.tipo_estabelecimento, 1),
@@ -204,6 +212,10 @@ class SerproAdapter:
             data_da_situacao_especial=replies.day(data.data_situacao_especial),
             porte=_text_of(SIZE_TEXTS, data.porte, 2),
             socios=tuple(self._partner(partner) for partner in data.socios or ()),
+            simples=replies.tax_option(_yes_no(more.optante_simples), None, None),
+            mei=replies.tax_option(_yes_no(more.optante_mei), None, None),
+            capital_social=replies.capital(data.capital_social),
+            motivo_situacao_cadastral=_reason(status.motivo),
         )
 
     def _fields(self, body: bytes) -> Mapping[str, Any]:
@@ -268,6 +280,19 @@ def _camel_keys(value: Any) -> Any:
 
 def _coded(item: _Item | None, width: int) -> Coded | None:
     return None if item is None else replies.coded(item.codigo, width, item.descricao)
+
+
+_YES_NO = {"SIM": True, "S": True, "NAO": False, "NÃO": False, "N": False}
+
+
+def _yes_no(raw: str | None) -> bool | None:
+    return _YES_NO.get((text(raw) or "").upper())
+
+
+def _reason(data: int | str | _Item | None) -> Coded | None:
+    if isinstance(data, _Item):
+        return replies.reason(data.codigo, data.descricao)
+    return replies.reason(data, None)
 
 
 def _described(data: _Text) -> str | None:
