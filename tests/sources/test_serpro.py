@@ -135,6 +135,7 @@ def test_every_field_in_camel_case_and_in_snake_case() -> None:
         (0, Coded("00", None)),
         ({"codigo": "63", "descricao": "OMISSAO"}, Coded("63", "OMISSAO")),
         ("", None),
+        ("123", None),
     ],
 )
 def test_the_reason_of_the_status(sent: object, read_as: Coded | None) -> None:

@@ -30,6 +30,8 @@ COMMAS_MAX = 250_000
 LIST_MAX = 1_000  # of short lists: activities, telephones, incentives
 NUMBER_MAX = 9_999_999  # codes of official tables have at most seven digits
 
+_REASON_DIGITS = 2
+
 T = TypeVar("T")
 
 # Bounded lists (contract 9.5), for the types that are decoded.
@@ -284,9 +286,11 @@ def coded(raw: int | str | None, width: int, description: str | None) -> Coded |
 
 
 def reason(raw: int | str | None, description: str | None) -> Coded | None:
-    """Return the reason of a status, 2 digits; `00` is a reason, "none"."""
+    """Return the reason of a status, 2 digits (`00`: no reason); None for anything else."""
     value = _stripped(None if raw is None else str(raw))
-    return Coded(value.zfill(2), text(description)) if value.isdecimal() else None
+    if not value.isascii() or not value.isdecimal() or len(value) > _REASON_DIGITS:
+        return None
+    return Coded(value.zfill(_REASON_DIGITS), text(description))
 
 
 def tax_option(opted: bool | None, since: str | None, until: str | None) -> TaxOption | None:
