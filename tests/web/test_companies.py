@@ -177,6 +177,16 @@ def test_recent_companies_on_the_first_page(house: Service, browser: Browser) ->
     assert links == [address(GOOD), address(ZONE)]
 
 
+def test_a_refused_request_makes_no_recent_company(
+    house: Service, mine: Client, browser: Browser
+) -> None:
+    path, reused = "/consultas/v2/cnpj-receita-federal/", {"idempotency_key": "used-for-one"}
+    assert house.get(path + GOOD, mine, **reused).status == 200
+    assert house.get(path + ZONE, mine, **reused).status == 400
+    links = browser.get("/app").tree.xpath("//ul[@class='companies']//a/@href")
+    assert links == [address(GOOD)]
+
+
 def test_recent_companies_have_the_name_of_any_answer(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

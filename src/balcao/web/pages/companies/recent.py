@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from balcao.core.documents import Cnpj
+from balcao.core.errors import CallerError, NotFound, errors_by_code
 from balcao.core.ledger import Trace
 from balcao.core.search_box import name_matches
 from balcao.core.words import words_of
@@ -21,6 +22,12 @@ _READ_FOR_RECENT = 200
 # Searches by name cover the companies of this many requests; a company's page has no such limit.
 _READ_FOR_NAMES = 2_000
 _COMPANIES_MAX = 500
+# Codes of requests that ended before a lookup: they show nothing about the company.
+_REFUSALS = frozenset(
+    code
+    for code, kind in errors_by_code().items()
+    if issubclass(kind, CallerError) and not issubclass(kind, NotFound)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ async def _companies(context: PageContext, looked_at: int, most: int) -> Sequenc
     latest: dict[str, Trace] = {}
     names: dict[str, str] = {}
     for trace in await history.read(context, everything, looked_at):
-        if not trace.of_company:
+        if not trace.of_company or trace.code in _REFUSALS:
             continue
         if trace.document not in latest and len(latest) == most:
             continue
