@@ -19,6 +19,7 @@ from balcao.storage.contract import NewAccount
 from balcao.storage.postgresql.backups import BACKUP_LOCK, NodeTaskLock
 from balcao.storage.postgresql.desk import PostgresDesk
 from balcao.storage.postgresql.schema import own_names
+from balcao.storage.statements import HISTORY
 from balcao.storage.transfer.errors import BackupStopped
 from tests.cli.shell import Shell
 from tests.cli.test_backup import RECEIPT, complaints, created, fill, with_manifest
@@ -55,7 +56,8 @@ def test_all_our_tables_and_functions_are_listed() -> None:
         ).fetchall()
     postgres.server().drop_database(address)
     # The caches' table is created when a cache is first opened.
-    assert {name for (name,) in tables} == {*own_names("TABLE"), "schema_version"} - {"entry"}
+    versions = {"schema_version", HISTORY}
+    assert {name for (name,) in tables} == {*own_names("TABLE")} - {"entry"} | versions
     assert {name for (name,) in functions} == set(own_names("FUNCTION"))
 
 

@@ -22,8 +22,7 @@ from typing import Any
 from balcao import __version__
 from balcao.accounts.keys import issue_key
 from balcao.core.access import KeyRestrictions
-from balcao.core.secrets import secret_id
-from balcao.home import Home, new_secret
+from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.settings import Settings
 from balcao.storage.contract import NewAccount
@@ -71,9 +70,7 @@ def fill(home: Path) -> dict[str, str]:
         for new in (NewAccount("acme", "pre_pago", "live"), NewAccount("beta", "pos_pago", "live")):
             account = desk.create_account(new, system_now_ms())
             keys[new.name], _ = issue_key(desk, Home(home), account, "uso", system_now_ms())
-        added = new_secret()
-        Home(home).replace_secrets([*Home(home).secrets(), added])
-        furnish(desk, secret_id(added))
+        furnish(desk, Home(home))
     keep(SqliteCache(Home(home).cache("live")), 40)
     return keys
 

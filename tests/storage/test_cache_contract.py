@@ -274,18 +274,21 @@ def spoil_all_but_the_header(path: Path) -> None:
     path.write_bytes(body[:100] + b"\xff" * (len(body) - 100))
 
 
-def spoil_the_page(path: Path, number: int) -> None:
+def spoil_the_root(path: Path, kind: str) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE type = ? AND tbl_name = 'entry'"
+        ((number,),) = connection.execute(query, (kind,))
     body = bytearray(path.read_bytes())
     body[(number - 1) * 4096 : number * 4096] = b"\xff" * 4096
     path.write_bytes(body)
 
 
 def spoil_the_root_of_the_table(path: Path) -> None:
-    spoil_the_page(path, 2)
+    spoil_the_root(path, "table")
 
 
 def spoil_the_root_of_the_index(path: Path) -> None:
-    spoil_the_page(path, 3)
+    spoil_the_root(path, "index")
 
 
 def cut_off(path: Path) -> None:

@@ -22,6 +22,7 @@ def test_keys_that_use_deprecated_features(house: Service, operator: Browser) ->
     of_account = f"/app/operador/contas/{who.account_id}/chaves"
     for page in (
         signed_in(house, who).get("/app/chaves"),
+        signed_in(house, who).get("/app/extrato"),
         operator.get(of_account),
         operator.get(LIST),
     ):

@@ -25,7 +25,7 @@ def filled(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Shell:
     shell("account create beta --plan pos_pago")
     shell("key create acme")
     with shell.desk() as desk:
-        furnish(desk)
+        furnish(desk, shell.home)
     keep(SqliteCache(shell.home.cache("live")), 300)
     keep(SqliteCache(shell.home.cache("test")), 5)
     return shell

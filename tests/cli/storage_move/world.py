@@ -21,6 +21,8 @@ from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
+from balcao.core.secrets import secret_id
+from balcao.home import Home, new_secret
 from balcao.settings import Settings
 from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk
@@ -48,11 +50,13 @@ MORE: tuple[dict[str, Any], ...] = (
 )
 
 
-def furnish(desk: Desk, secret_in_use: str = "ab" * 8) -> None:
+def furnish(desk: Desk, home: Home) -> None:
     """Fill every table of a desk that has the accounts acme and beta, and a key.
 
-    `secret_in_use`: the id of the secret that replaces the installation's first one.
+    A second secret is in use: it joins the first one in the data folder.
     """
+    added = new_secret()
+    home.replace_secrets([*home.secrets(), added])
     accounts = {account.name: account for account in desk.accounts()}
     acme, beta = accounts["acme"], accounts["beta"]
     desk.commit_now([a_top_up(acme, 1052, reason=ODD)])
@@ -117,7 +121,7 @@ def furnish(desk: Desk, secret_in_use: str = "ab" * 8) -> None:
         used = DeprecatedUse(acme.account_id, ODD, caller.key_id or 0, "2026-08-19", 7)
         await desk.deprecated_uses.add([used])
         await desk.receipt_marks.next(None, "marca", NOW)
-        assert await desk.secrets.activate(secret_in_use, NOW)
+        assert await desk.secrets.activate(secret_id(added), NOW)
 
     asyncio.run(people())
 
