@@ -8,8 +8,10 @@ from starlette.responses import Response
 
 from balcao.accounts.statement import ChargeFilter, Period, Statement, read_statement
 from balcao.core.access import Account
+from balcao.core.deprecations import SHOWN_DAYS
 from balcao.web.kit import drawing, filters
 from balcao.web.kit.context import PageContext
+from balcao.web.kit.deprecated_uses import uses_of
 from balcao.web.kit.drawing import bars_of
 from balcao.web.kit.ordering import ordering_of
 from balcao.web.pages.statement.lines import (
@@ -120,6 +122,8 @@ async def show(context: PageContext, account: Account, base: str) -> Response:
         compared=any(group.before for group in groups),
         given=top_ups_with_authors(context, account, statement.top_ups),
         proof=statement.proof,
+        uses=await uses_of(context, account.account_id),
+        shown_days=SHOWN_DAYS,
     )
 
 
