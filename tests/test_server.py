@@ -79,7 +79,7 @@ def test_old_versions_of_tls_are_refused(tls: Settings) -> None:
 
 
 def test_https_is_required_for_a_year_if_it_is_used(tls: Settings) -> None:
-    """By ourselves or by a proxy; never of a service that plain HTTP alone can reach."""
+    """TLS may end here or at a proxy; a service with plain HTTP alone sends no HSTS."""
     assert not server.common_headers(Settings())
     behind_a_proxy = Settings(public_url="https://balcao.example")
     assert server.common_headers(behind_a_proxy) == server.common_headers(tls) != []

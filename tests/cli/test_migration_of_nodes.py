@@ -211,7 +211,7 @@ def test_a_running_old_node_continues_but_cannot_restart(
 
 
 def test_a_running_node_opens_a_newer_cache_that_is_compatible(address: str) -> None:
-    """It connects to its cache when a key is first read, perhaps after another node's upgrade."""
+    """A node connects to its cache at the first read, perhaps after another node's upgrade."""
     with psycopg.connect(address, autocommit=True) as connection:
         schema.migrate(connection, "cache")
         newest = schema.newest_version("cache")

@@ -99,7 +99,7 @@ def test_a_restored_backup_brings_its_own_secret(
 
 
 def test_a_secret_is_replaced_without_a_service(shell: Shell) -> None:
-    """It waits for the service, which puts it into use; here the test does."""
+    """The new secret is not used before a service activates it; here the test does."""
     shell("account create acme --plan pre_pago")
     shell("key create acme")
     old = shell.home.pepper()

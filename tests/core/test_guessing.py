@@ -41,7 +41,7 @@ def test_what_is_soon_guessed_is_refused(password: str) -> None:
 
 
 def test_common_leaked_passwords_are_refused() -> None:
-    """Those of the 30,000 most frequent ones that are long enough to be tried."""
+    """The 30,000 most frequent ones are refused, if they are long enough."""
     leaked = [each for each in FREQUENCY_LISTS["passwords"] if len(each) >= PASSWORD_CHARACTERS_MIN]
     assert len(leaked) > 200
     assert [each for each in leaked if password_problem(each, EMAIL) is None] == []

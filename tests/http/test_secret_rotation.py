@@ -86,7 +86,7 @@ def test_no_request_fails_while_the_secret_is_replaced(house: Service) -> None:
 
 
 def test_a_node_without_the_secret_in_use_refuses_no_key(house: Service) -> None:
-    """It cannot tell a key that another node hashed again from an unknown one."""
+    """An unknown key may be one that another node hashed again."""
     home, follower = Home(house.folder), _follower(house)
     added = new_secret()
     house.run(house.desk.engine.report_secrets([secret_id(added)]))

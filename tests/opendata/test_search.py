@@ -187,7 +187,7 @@ def test_records_match_filters(sent: Mapping[str, str], fits: bool) -> None:
 
 
 def test_the_first_digits_are_all_activities_below() -> None:
-    """Both filters take the first digits; a missing activity matches no division."""
+    """A filter takes the first digits; a missing activity matches no division."""
     known = ["4721102", "4721103", "4781400", "8888888", "8800600"]
 
     def codes(**sent: str) -> dict[str, list[str]]:

@@ -52,7 +52,7 @@ def test_an_archive_has_one_release(archive: Archive) -> None:
 
 
 def test_released_migrations_never_change() -> None:
-    """Those that no release has yet follow in number."""
+    """Unreleased migrations have higher numbers."""
     released = {}
     for line in SUMS.read_text("utf-8").splitlines():
         digest, _, name = line.partition("  ")

@@ -185,7 +185,7 @@ def test_every_response_has_the_security_headers(browser: Browser) -> None:
 
 
 def test_cookies_are_locked_to_this_host_under_tls(tmp_path: Path) -> None:
-    """Of a first visit, of a session, and of choices."""
+    """Cookies of a first visit, of a session, and of choices."""
     with open_service(tmp_path, public_url="https://balcao.example") as house:
         browser = signed_in(house)
         browser.cookies[f"__Host-{guard.SESSION}"] = browser.cookies.pop(guard.SESSION)
