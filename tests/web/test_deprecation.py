@@ -14,7 +14,7 @@ LIST = "/app/operador/obsoletos"
 
 def test_keys_that_use_deprecated_features(house: Service, operator: Browser) -> None:
     who = house.account("antiga")
-    assert "Nenhuma chave usou" in operator.get(LIST).words
+    assert "Nenhuma chave usou recursos obsoletos nos últimos 90 dias" in operator.get(LIST).words
     assert "obsoletos em uso" not in signed_in(house, who).get("/app/chaves").words
     key_id, today = who.key_id or 0, civil_day_text(system_now_ms())
     use = DeprecatedUse(who.account_id, "cabecalho-cache", key_id, today, 1234)

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from balcao.core.deprecations import SHOWN_DAYS
+from balcao.core.deprecations import KEPT_DAYS, SHOWN_DAYS
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.deprecated_uses import USES_MAX, uses_of
 
@@ -11,5 +11,9 @@ async def show(context: PageContext) -> Response:
     """Show the list, latest use first."""
     rows = await uses_of(context, None)
     return context.page(
-        "operador/obsoletos.html", rows=rows, shown_days=SHOWN_DAYS, uses_max=USES_MAX
+        "operador/obsoletos.html",
+        rows=rows,
+        shown_days=SHOWN_DAYS,
+        kept_days=KEPT_DAYS,
+        uses_max=USES_MAX,
     )
