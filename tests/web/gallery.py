@@ -63,7 +63,11 @@ def render(out: Path, theme: str | None) -> str:
     places = ("Consultar", "Lotes", "Histórico", "Extrato", "Chaves", "Usuários")
     page = made.from_string(PAGE.read_text("utf-8")).render(
         nav=[Thing(text=text, href="#", current=text == "Consultar") for text in places],
-        visitor=Thing(user=Thing(name="Mariana de Souza Albuquerque"), account=account),
+        visitor=Thing(
+            user=Thing(name="Mariana de Souza Albuquerque"),
+            account=account,
+            lacks_second_factor=False,
+        ),
         csrf="x",
         message="A chave “ERP” foi revogada.",
         alert=None,
