@@ -514,8 +514,8 @@ def test_every_row_state_of_the_sandbox(batcher: Batcher, monkeypatch: pytest.Mo
         ("falha", "SERVICO_INDISPONIVEL"),
     ]  # fmt: skip
     assert rows[3]["creditos"] > 0
-    events = batcher.house.desk.budgets.events(batcher.client.account_id, 0, 100)
-    kinds = [event.kind for _, event in events if event.kind.startswith("lote.")]
+    events = batcher.house.desk.events.after(batcher.client.account_id, 0, 100)
+    kinds = [event.kind for event in events if event.kind.startswith("lote.")]
     assert kinds == ["lote.cotado", "lote.pausado", "lote.pausado", "lote.concluido"]
 
 
@@ -672,8 +672,8 @@ def test_the_name_of_a_file_is_erased_with_its_batch(batcher: Batcher) -> None:
     assert "Apagada" not in json.dumps(budget_of(batcher, number))
     batcher.call("POST", f"/{number}/encerrar")
     batcher.until(number, "encerrado")
-    events = batcher.house.desk.budgets.events(batcher.client.account_id, 0, 1_000)
-    assert not [body for _, event in events if "Apagada" in (body := event.body)]
+    events = batcher.house.desk.events.after(batcher.client.account_id, 0, 1_000)
+    assert not [body for event in events if "Apagada" in (body := event.body)]
 
 
 def test_invalid_ceilings(batcher: Batcher) -> None:

@@ -193,7 +193,7 @@ def _compare(desk: Desk, account: Account, plain: Plain) -> None:
                 assert budget.calls_max is None or use.calls <= budget.calls_max
     told = Counter(
         (event.kind, body["orcamento"], body["quando"])
-        for _, event in desk.budgets.events(account.account_id, 0, 1_000)
+        for event in desk.events.after(account.account_id, 0, 1_000)
         for body in [json.loads(event.body)]
     )
     for (_, number, _), times in told.items():

@@ -75,7 +75,7 @@ def charged_lookup(account: Account, number: int, credits: int = 1) -> list[Chan
 
 
 def kinds_told(desk: Desk, account: Account) -> list[str]:
-    return [event.kind for _, event in desk.budgets.events(account.account_id, 0, 100)]
+    return [event.kind for event in desk.events.after(account.account_id, 0, 100)]
 
 
 def test_charges_holds_and_charged_lookups_count_to_the_last_credit(
@@ -205,10 +205,10 @@ def test_each_threshold_has_one_event_in_the_commit_of_its_cause(
     assert len(kinds_told(desk, rich)) == 2
     assert engine.commit(desk, a_settle(rich, "r1", 10, at_ms=tomorrow)) is None
     assert kinds_told(desk, rich)[2:] == ["teto.aviso", "teto.atingido"]
-    (number, told), *_ = desk.budgets.events(rich.account_id, 0, 1)
+    told, *_ = desk.events.after(rich.account_id, 0, 1)
     assert json.loads(told.body)["usado_creditos"] == 8
-    assert len(desk.budgets.events(rich.account_id, number, 10)) == 3
-    assert engine.run(desk.budgets.purge_events(tomorrow)) == 2
+    assert len(desk.events.after(rich.account_id, told.number, 10)) == 3
+    assert engine.run(desk.events.purge(tomorrow)) == 2
 
 
 def test_a_change_is_in_force_at_once_and_a_ceiling_below_the_use_refuses_all(

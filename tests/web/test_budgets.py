@@ -144,7 +144,7 @@ def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Clie
         counts[kind] += more
 
     # Each node counts them, whichever node wrote them.
-    events = EventCounter(house.desk.budgets, count)
+    events = EventCounter(house.desk.events, count)
     house.run(events.poll())
     before = _refusals(house)
     assert create(signed_in(house, who), chave=str(who.key_id)).status == 303
@@ -154,11 +154,13 @@ def test_refusals_and_warnings_of_budgets_are_measured(house: Service, who: Clie
         house.run(events.poll())
     assert counts == {"teto.aviso": 1, "teto.atingido": 1}
     # Two nodes commit at once, and the smaller number appears later.
-    last = house.run(house.desk.budgets.last_event())
+    last = house.run(house.desk.events.last())
     for number in (last + 2, last + 1):
         with house.desk.engine.write_in_place() as here:
             here.execute(
-                "INSERT INTO event VALUES (?, ?, 'chave.nova', 0, '{}')", (number, who.account_id)
+                "INSERT INTO event (event_id, account_id, kind, at_ms, body)"
+                " VALUES (?, ?, 'chave.nova', 0, '{}')",
+                (number, who.account_id),
             )
         house.run(events.poll())
     for _ in range(3):

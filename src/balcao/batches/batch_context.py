@@ -14,8 +14,9 @@ from balcao.batches.columns import Choice
 from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.core.access import Caller
 from balcao.core.batches import BatchQuote, SourceDemand, quote_digest
-from balcao.core.budgets import AccountEvent, iso_instant
+from balcao.core.budgets import iso_instant
 from balcao.core.calendar import HOUR_MS
+from balcao.core.events import NewEvent
 from balcao.core.request_tags import tag_problem
 from balcao.core.secrets import Secrets
 from balcao.lookup.context import Parts
@@ -23,7 +24,7 @@ from balcao.operations import tariff
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.batch_ceilings import write_event
+from balcao.storage.desk.events import write_events
 
 # Runs within the transaction that it belongs to.
 CommitStep: TypeAlias = Callable[[SqlConnection], None]
@@ -129,8 +130,12 @@ class BatchContext:
         at_ms = self.now_ms()
         body = {"lote": batch.batch_id, "operacao": batch.operation, **more}
         text = msgspec.json.encode(body).decode()
-        happening = AccountEvent(batch.account_id, kind, at_ms, text)
-        return lambda connection: write_event(connection, happening)
+        happening = NewEvent(batch.account_id, kind, at_ms, text)
+
+        def step(connection: SqlConnection) -> None:
+            write_events(connection, [happening])
+
+        return step
 
     def digest(self, batch: StoredBatch, rows_digest: str) -> str:
         """Return the digest of a quote for these rows under the current tariff."""

@@ -86,18 +86,6 @@ class OverBudget(msgspec.Struct, frozen=True, gc=False):
     counts: Literal["credits", "calls"] = "credits"
 
 
-class AccountEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event for the account, written in the commit of its cause. Never refused.
-
-    `body` is JSON without personal data.
-    """
-
-    account_id: int
-    kind: str
-    at_ms: int
-    body: str
-
-
 def owners_of(
     key_id: int | None, client: str | None, batch_id: str | None
 ) -> Sequence[tuple[OwnerKind, str]]:

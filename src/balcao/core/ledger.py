@@ -13,9 +13,10 @@ import msgspec
 
 from balcao.core.access import Account, Plan
 from balcao.core.batches import RowState
-from balcao.core.budgets import AccountEvent, OverBudget
+from balcao.core.budgets import OverBudget
 from balcao.core.certificates import CertificateSummary, MediaType
 from balcao.core.documents import CNPJ_CHARACTERS
+from balcao.core.events import NewEvent
 from balcao.core.idempotency import RecordedAnswer
 from balcao.core.people import Action, Signature
 from balcao.core.result_summary import ResultSummary
@@ -284,7 +285,7 @@ Change: TypeAlias = (
     | Audit
     | Enqueue
     | RowMoved
-    | AccountEvent
+    | NewEvent
 )
 
 

@@ -87,7 +87,7 @@ def build(
         else None,
         other_work=[
             batches.periodic(),
-            EventCounter(desk.budgets, metrics.event).periodic(),
+            EventCounter(desk.events, metrics.event).periodic(),
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
             deprecated_uses.periodic(),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from balcao.service.jobs.periodic import Periodic
-from balcao.storage.desk.budgets import Budgets
+from balcao.storage.desk.events import Events
 
 POLL_SECONDS = 15.0
 
@@ -21,7 +21,7 @@ class EventCounter:
     lower numbers later.
     """
 
-    budgets: Budgets
+    events: Events
     count: Callable[[str, int], None]
     _after: int | None = field(default=None)  # None before the first poll
     _last: int = field(default=0)
@@ -30,9 +30,9 @@ class EventCounter:
     async def poll(self) -> None:
         """Count the events since the last poll. Raises `StorageFailed`."""
         if self._after is None:
-            self._after = self._last = await self.budgets.last_event()
+            self._after = self._last = await self.events.last()
             return
-        events = await self.budgets.events_after(self._after)
+        events = await self.events.kinds_after(self._after)
         fresh = Counter(kind for number, kind in events if number not in self._counted)
         for kind, count in fresh.items():
             self.count(kind, count)

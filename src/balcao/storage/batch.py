@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 
 from balcao.core.batches import RowState, RowStatus, RowTally, can_move
-from balcao.core.budgets import AccountEvent
 from balcao.core.calendar import HOUR_MS, civil_day, civil_month, day_starts_ms
 from balcao.core.certificates import CertificateSummary
+from balcao.core.events import NewEvent
 from balcao.core.ledger import (
     Audit,
     Balance,
@@ -92,7 +92,7 @@ def _need(needed: Needs, change: Change) -> None:
             needed.accounts.add(change.account_id)
         case Finish() | Bind() | Unbind():
             needed.keys[change.account_id, change.key_digest] = change.at_ms
-        case Hold() | TopUp() | AccountEvent():
+        case Hold() | TopUp() | NewEvent():
             needed.accounts.add(change.account_id)
         case Settle():
             needed.accounts.add(change.account_id)
@@ -145,7 +145,7 @@ class Batch:
     traces: list[Row] = field(default_factory=list)  # may be recorded already
     certificates: list[Row] = field(default_factory=list)  # traces with a certificate
     audits: list[Row] = field(default_factory=list)
-    events: list[AccountEvent] = field(default_factory=list)
+    events: list[NewEvent] = field(default_factory=list)
     jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
     rows: dict[tuple[str, int], RowStatus] = field(default_factory=dict)  # of batches
     moved: dict[tuple[str, int], Row] = field(default_factory=dict)
@@ -266,7 +266,7 @@ class Batch:
                 self.audits.append(audit_row(change))
             case Enqueue():
                 self.jobs[change.kind, change.about] = change
-            case AccountEvent():
+            case NewEvent():
                 self.events.append(change)
             case RowMoved():
                 self._move(change)

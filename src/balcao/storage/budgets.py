@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from balcao.core.budgets import (
-    AccountEvent,
     Budget,
     BudgetUse,
     OverBudget,
@@ -27,12 +26,12 @@ from balcao.core.budgets import (
     warnings_due,
 )
 from balcao.core.calendar import HOUR_MS, civil_day_text
+from balcao.core.events import NewEvent
 from balcao.core.ledger import Change, Charge, Hold, TracedCharge
 
 # A row read by an engine: a budget, then one of its uses (period and numbers, or nulls if none).
 BUDGET_COLUMNS = Budget.__struct_fields__
 USE_COLUMNS = ("budget_id", "period", *BudgetUse.__struct_fields__)
-EVENT_COLUMNS = AccountEvent.__struct_fields__
 
 Owner: TypeAlias = tuple[int, OwnerKind, str]  # the account first
 BudgetPeriod: TypeAlias = tuple[int, str]  # a budget and one of its periods
@@ -209,10 +208,10 @@ class BudgetBook:
         names = [f'[{tally.budget.budget_id},"{tally.period}"]' for tally in tallies]
         return Covering(tallies, f"[{','.join(names)}]", self._changed)
 
-    def close(self) -> tuple[Uses, list[AccountEvent]]:
+    def close(self) -> tuple[Uses, list[NewEvent]]:
         """Return the rows and the events to write. Called once for each batch."""
         uses = Uses([], [])
-        events: list[AccountEvent] = []
+        events: list[NewEvent] = []
         for tally in sorted(self._changed, key=_period_key):
             budget, use, refused = tally.budget, tally.use, tally.refused
             # A budget that has ended sends no warnings, though its holds are still settled.
@@ -221,7 +220,7 @@ class BudgetBook:
                 if reached > use.warned_percent:
                     body = event_body(budget, use, tally.period)
                     events += [
-                        AccountEvent(budget.account_id, kind, tally.at_ms or 0, body)
+                        NewEvent(budget.account_id, kind, tally.at_ms or 0, body)
                         for kind in warnings_due(budget, use, refused=refused)
                     ]
                     use.warned_percent = reached

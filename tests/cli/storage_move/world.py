@@ -113,6 +113,7 @@ def furnish(desk: Desk, home: Home) -> None:
         await desk.spend(caller, [Limit("minuto", 5, 7, of_key=True)], NOW)
 
         await _a_batch(desk, acme.account_id)
+        _watch(desk, acme.account_id)
         await _a_budget(desk, acme)
         await _totals(desk, acme.account_id, lia.user_id)
         failed = SourceCounts(NOW, "suframa", "", "cnpja", 9, 0, 1)
@@ -156,6 +157,44 @@ async def _a_batch(desk: Desk, account_id: int) -> None:
     await desk.batches.begin("lote")
     row = NewRow(2, "pendente", ODD, None, "***", b"\0h", b"s", 0, 2, False, None, b"\0cells")
     await desk.batches.add_rows("lote", [row])
+
+
+def _watch(desk: Desk, account_id: int) -> None:
+    """Add a portfolio with an item, a switch of the month and a webhook, each with its rows."""
+    at = str(NOW)
+    statements = (
+        ("INSERT INTO wallet (account_id, created_ms) VALUES (?, ?)", account_id, NOW),
+        (
+            "INSERT INTO wallet_item (item_id, account_id, document, document_hash, sealed, client,"
+            f" tags, watched, registrations, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {at})",
+            "i1", account_id, "***", b"\0h", b"\0sealed", "", "[]", "[]", "[]",
+        ),
+        ("INSERT INTO wallet_tag VALUES (?, ?, ?)", account_id, ODD, "i1"),
+        (
+            f"INSERT INTO month_switch (to_month, establishments, at_ms) VALUES (?, 1, {at})",
+            "2026-10",
+        ),
+        (
+            "INSERT INTO month_comparison"
+            f" SELECT switch_id, ?, '', 0, 0, 0, {at}, NULL FROM month_switch",
+            account_id,
+        ),
+        (
+            "INSERT INTO webhook (webhook_id, account_id, url, state, secret, secret_tail,"
+            " create_fingerprint, created_ms, from_event, planned_event)"
+            f" VALUES (?, ?, ?, ?, ?, ?, ?, {at}, 0, 0)",
+            "w1", account_id, "https://exemplo.com.br/x", "ativo", b"\0s", "abcd", "f",
+        ),
+        (
+            "INSERT INTO webhook_delivery"
+            " (webhook_id, event_id, state, attempts, created_ms, next_ms)"
+            f" VALUES (?, 1, ?, 0, {at}, {at})",
+            "w1", "esperando",
+        ),
+        ("INSERT INTO event_reader (account_id, user_id) VALUES (?, 1)", account_id),
+    )  # fmt: skip
+    for sql, *values in statements:
+        desk.engine.connection.execute(str(sql), values)
 
 
 def hashes(desk: Desk) -> list[bytes]:

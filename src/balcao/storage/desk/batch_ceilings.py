@@ -5,22 +5,12 @@ All within the transaction of their cause (ADR 0043, ADR 0044).
 
 import msgspec
 
-from balcao.core.budgets import AccountEvent
 from balcao.core.people import Action, Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import write_audit
 
 _LOCK = "UPDATE account SET budgets = budgets WHERE account_id = ?"
 _OF_BATCH = "owner_kind = 'lote' AND owner = ? AND account_id = ? AND ended_ms IS NULL"
-
-
-def write_event(connection: SqlConnection, event: AccountEvent) -> None:
-    """Write an event for the account in the commit of its cause, so events are in commit order."""
-    connection.execute(_LOCK, (event.account_id,))
-    connection.execute(
-        "INSERT INTO event (account_id, kind, at_ms, body) VALUES (?, ?, ?, ?)",
-        (event.account_id, event.kind, event.at_ms, event.body),
-    )
 
 
 def audit_batch(  # noqa: PLR0917

@@ -13,7 +13,6 @@ import msgspec
 
 from balcao.core.budgets import (
     PERIOD_KINDS,
-    AccountEvent,
     Budget,
     BudgetUse,
     OwnerKind,
@@ -30,7 +29,7 @@ from balcao.core.errors import (
     TooManyBudgets,
 )
 from balcao.core.people import Action, Signature
-from balcao.storage.budgets import BUDGET_COLUMNS, EVENT_COLUMNS, budget_of
+from balcao.storage.budgets import BUDGET_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
@@ -66,18 +65,7 @@ _HAS_KEY = "SELECT 1 FROM api_key WHERE account_id = ? AND key_id = ? AND revoke
 _KEYS_OPERATIONS = (
     "SELECT operations FROM api_key WHERE account_id = ? AND key_id = ? AND revoked_ms IS NULL"
 )
-_EVENTS = (
-    f"SELECT event_id, {', '.join(EVENT_COLUMNS)} FROM event"  # noqa: S608 - columns of ours
-    " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
-)
-_EVENTS_AFTER = "SELECT event_id, kind FROM event WHERE event_id > ? ORDER BY event_id"
-_LAST_EVENT = "SELECT coalesce(max(event_id), 0) FROM event"
 _COUNT = "SELECT CAST(coalesce(sum(budgets), 0) AS BIGINT) FROM account"
-_PURGE_EVENTS = (
-    "DELETE FROM event WHERE event_id IN"
-    " (SELECT event_id FROM event WHERE at_ms < ? ORDER BY at_ms LIMIT ?) RETURNING 1"
-)
-PURGED_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,28 +136,6 @@ class Budgets:
             found += [each for each in owned if each.budget.covers(operation)]
         return found
 
-    def events(self, account_id: int, after: int, limit: int) -> Sequence[tuple[int, AccountEvent]]:
-        """Return events in the order of their commits, with their numbers, which are > `after`."""
-        rows: Any = self._connection.execute(_EVENTS, (account_id, after, limit)).fetchall()
-        return [(number, AccountEvent(*row)) for number, *row in rows]
-
-    async def last_event(self) -> int:
-        """Return the number of the last event of any account; 0: there was none."""
-        ((last,),) = await self._run_in_writer(
-            lambda connection: connection.execute(_LAST_EVENT).fetchall()
-        )
-        return int(last)
-
-    async def events_after(self, event_id: int) -> Sequence[tuple[int, str]]:
-        """Return numbers and kinds of later events, of any account, in order of their numbers.
-
-        On PostgreSQL a lower number may be committed after a higher one.
-        """
-        rows: Any = await self._run_in_writer(
-            lambda connection: connection.execute(_EVENTS_AFTER, (event_id,)).fetchall()
-        )
-        return [(int(number), kind) for number, kind in rows]
-
     # Changing
 
     async def make(
@@ -231,14 +197,6 @@ class Budgets:
                 _keep_of_face(connection, last.budget)
                 end_budget(connection, last.budget, signed, now_ms)
             return last
-
-        return await self._run_in_writer(work)
-
-    async def purge_events(self, before_ms: int) -> int:
-        """Delete some events before an instant. Return the count."""
-
-        def work(connection: SqlConnection) -> int:
-            return len(connection.execute(_PURGE_EVENTS, (before_ms, PURGED_AT_ONCE)).fetchall())
 
         return await self._run_in_writer(work)
 

@@ -25,6 +25,7 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import correct_future_months, has_future_month
 from balcao.storage.desk.data_subjects import DataSubjects
 from balcao.storage.desk.deprecated_uses import DeprecatedUses
+from balcao.storage.desk.events import Events
 from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.extensions import Extensions
 from balcao.storage.desk.folding import DailyTotals
@@ -55,11 +56,11 @@ class Desk(DeskQueries):
 
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
-    `batch_files` (the space that batches take), `budgets`, `totals` (charges by day), `exports`
-    (files that take long to write), `availability` (success of sources), `deprecated_uses` (of
-    deprecated features), `recovery_codes` (of the second factor), `receipt_marks` (shared with the
-    store of receipts), `secrets` (replacements of the installation's secret), `data_subjects`
-    (search and erasure of personal data).
+    `batch_files` (the space that batches take), `budgets`, `events`, `totals` (charges by day),
+    `exports` (files that take long to write), `availability` (success of sources),
+    `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
+    `receipt_marks` (shared with the store of receipts), `secrets` (replacements of the
+    installation's secret), `data_subjects` (search and erasure of personal data).
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -76,6 +77,7 @@ class Desk(DeskQueries):
         self.batches = Batches(engine)
         self.batch_files = BatchFiles(engine)
         self.budgets = Budgets(engine)
+        self.events = Events(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)
         self.availability = Availability(engine)

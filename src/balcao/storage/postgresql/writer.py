@@ -45,11 +45,11 @@ from balcao.storage.batch import (
     unfolded,
 )
 from balcao.storage.budgets import (
-    EVENT_COLUMNS,
     USE_COLUMNS,
     budget_needs,
 )
 from balcao.storage.desk import jobs
+from balcao.storage.desk.events import EVENT_COLUMNS, ONCE, event_row
 from balcao.storage.failure import failure
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import ReconnectingConnection
@@ -81,6 +81,8 @@ _NOT_TEXT: Mapping[str, str] = {
     "document_hash": "bytea",
     "person_hash": "bytea",
     "refresh": "smallint",
+    "silent": "smallint",
+    "clock_run": "bigint",
 }  # fmt: skip
 
 
@@ -137,7 +139,7 @@ _USES = _table(
     conflict="ON CONFLICT (budget_id, period) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in USE_COLUMNS[2:]),
 )
-_EVENTS = _table("event", EVENT_COLUMNS, texts=("body",))
+_EVENTS = _table("event", EVENT_COLUMNS, conflict=ONCE, texts=("body",))
 
 _FINISHED = ("bigint", "bytea", "bigint", "bigint", "text")
 _MOVED = (
@@ -414,7 +416,7 @@ def _statements(batch: Batch, node_id: int) -> Iterator[tuple[str, Sequence[Any]
     if uses.inserts or uses.updates:
         yield _insert(_USES, sorted([*uses.inserts, *uses.updates]))
     if events or batch.events:
-        yield _insert(_EVENTS, [msgspec.structs.astuple(each) for each in (*batch.events, *events)])
+        yield _insert(_EVENTS, [event_row(each) for each in (*batch.events, *events)])
     if batch.jobs:
         yield _insert(_JOBS, [jobs.row_of(batch.jobs[key]) for key in sorted(batch.jobs)])
     if batch.moved:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
-import msgspec
 
 from balcao.core.batches import RowStatus
 from balcao.core.ledger import Balance, Change
@@ -38,8 +37,9 @@ from balcao.storage.batch import (
     tally_rows,
     unfolded,
 )
-from balcao.storage.budgets import EVENT_COLUMNS, USE_COLUMNS
+from balcao.storage.budgets import USE_COLUMNS
 from balcao.storage.desk import jobs
+from balcao.storage.desk.events import EVENT_COLUMNS, ONCE, event_row
 from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.failure import failure
 from balcao.storage.group_commit import Worker, run_in
@@ -372,8 +372,8 @@ def _store(connection: apsw.Connection, batch: Batch, limits: Sequence[tuple[str
     for budget_id, period, *use in uses.updates:
         connection.execute(UPDATE_USE, (*use, budget_id, period))
     if events or batch.events:
-        rows = [msgspec.structs.astuple(event) for event in (*batch.events, *events)]
-        _insert(connection, "event", EVENT_COLUMNS, rows)
+        rows = [event_row(event) for event in (*batch.events, *events)]
+        _insert(connection, "event", EVENT_COLUMNS, rows, conflict=ONCE)
     if batch.jobs:
         rows = [jobs.row_of(job) for job in batch.jobs.values()]
         _insert(connection, "job", jobs.COLUMNS, rows, conflict=jobs.ON_CONFLICT)

@@ -1,0 +1,100 @@
+"""The stored events of all accounts, on any engine (contract 19)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from balcao.core.events import NewEvent, StoredEvent
+from balcao.storage.batch import Row
+from balcao.storage.connection import OpenReader, SqlConnection
+from balcao.storage.engine import Engine
+
+PURGED_AT_ONCE = 1_000
+
+EVENT_COLUMNS = NewEvent.__struct_fields__
+# Of an INSERT: a second event of one cause is not written.
+ONCE = "ON CONFLICT (account_id, cause) WHERE cause IS NOT NULL DO NOTHING"
+
+# An account's events are numbered while it is locked: their order is that of their commits.
+_LOCK = "UPDATE account SET budgets = budgets WHERE account_id = ?"
+_INSERT = (
+    f"INSERT INTO event ({', '.join(EVENT_COLUMNS)})"  # noqa: S608 - columns of ours
+    f" VALUES ({', '.join('?' * len(EVENT_COLUMNS))}) {ONCE} RETURNING event_id"
+)
+_STORED = "event_id, account_id, kind, at_ms, body, item_id, client, webhook_id, silent"
+_AFTER = (
+    f"SELECT {_STORED} FROM event"  # noqa: S608 - columns of ours
+    " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
+)
+_KINDS_AFTER = "SELECT event_id, kind FROM event WHERE event_id > ? ORDER BY event_id"
+_LAST = "SELECT coalesce(max(event_id), 0) FROM event"
+_PURGE = (
+    "DELETE FROM event WHERE event_id IN"
+    " (SELECT event_id FROM event WHERE at_ms < ? ORDER BY at_ms LIMIT ?) RETURNING 1"
+)
+
+
+class Events:
+    """The events of one desk. All methods raise `StorageFailed`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._run_in_writer = engine.run_in_writer
+        self._open_reader: OpenReader = engine.open_reader
+
+    def after(self, account_id: int, number: int, limit: int) -> Sequence[StoredEvent]:
+        """Return an account's events with greater numbers, in the order of their commits."""
+        with self._open_reader() as reading:
+            rows = reading.execute(_AFTER, (account_id, number, limit)).fetchall()
+        return [stored_event(row) for row in rows]
+
+    async def last(self) -> int:
+        """Return the number of the last event of any account; 0: there was none."""
+        ((last,),) = await self._run_in_writer(
+            lambda connection: connection.execute(_LAST).fetchall()
+        )
+        return int(last)
+
+    async def kinds_after(self, number: int) -> Sequence[tuple[int, str]]:
+        """Return numbers and kinds of later events, of any account, in order of their numbers.
+
+        On PostgreSQL a lower number of another account may be committed after a higher one.
+        """
+        rows: Any = await self._run_in_writer(
+            lambda connection: connection.execute(_KINDS_AFTER, (number,)).fetchall()
+        )
+        return [(int(number), kind) for number, kind in rows]
+
+    async def purge(self, before_ms: int) -> int:
+        """Delete some events before an instant. Return the count."""
+
+        def work(connection: SqlConnection) -> int:
+            return len(connection.execute(_PURGE, (before_ms, PURGED_AT_ONCE)).fetchall())
+
+        return await self._run_in_writer(work)
+
+
+def write_events(connection: SqlConnection, events: Sequence[NewEvent]) -> Sequence[int | None]:
+    """Write events within the transaction of their cause. Lock their accounts.
+
+    Returns the number of each; None: its cause had one.
+    """
+    for account_id in sorted({event.account_id for event in events}):
+        connection.execute(_LOCK, (account_id,))
+    numbers: list[int | None] = []
+    for event in events:
+        row = connection.execute(_INSERT, event_row(event)).fetchall()
+        numbers.append(row[0][0] if row else None)
+    return numbers
+
+
+def event_row(event: NewEvent) -> Row:
+    """Return the values of `EVENT_COLUMNS`."""
+    *values, silent, clock_run = msgspec.structs.astuple(event)
+    return (*values, int(silent), clock_run)
+
+
+def stored_event(row: Any) -> StoredEvent:
+    """Return the event of a row of `_STORED`."""
+    event = StoredEvent(*row)
+    return msgspec.structs.replace(event, silent=bool(event.silent))
