@@ -39,8 +39,7 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
         """The establishment of the same company with order 0001: mostly its head office."""
         if self.text[8:12] == _FIRST_ORDER:
             return self
-        base = self.root + _FIRST_ORDER
-        return Cnpj(base + cnpj_check_digits(base))
+        return Cnpj(first_establishment(self.root))
 
     @property
     def punctuated(self) -> str:
@@ -54,6 +53,12 @@ class Cnpj(msgspec.Struct, frozen=True, gc=False):
         if cnpj_check_digits(text[:12]) != text[12:] or text == text[0] * 14:
             raise InvalidCnpj
         return cls(text)
+
+
+def first_establishment(root: str) -> str:
+    """Return the CNPJ of a root's establishment with order 0001."""
+    base = root + _FIRST_ORDER
+    return base + cnpj_check_digits(base)
 
 
 class Cpf(msgspec.Struct, frozen=True, gc=False):

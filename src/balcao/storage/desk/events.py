@@ -80,12 +80,17 @@ def write_events(connection: SqlConnection, events: Sequence[NewEvent]) -> Seque
     Returns the number of each; None: its cause had one.
     """
     for account_id in sorted({event.account_id for event in events}):
-        connection.execute(_LOCK, (account_id,))
+        lock_account(connection, account_id)
     numbers: list[int | None] = []
     for event in events:
         row = connection.execute(_INSERT, event_row(event)).fetchall()
         numbers.append(row[0][0] if row else None)
     return numbers
+
+
+def lock_account(connection: SqlConnection, account_id: int) -> None:
+    """Lock an account until the end of the transaction."""
+    connection.execute(_LOCK, (account_id,))
 
 
 def event_row(event: NewEvent) -> Row:
