@@ -99,7 +99,7 @@ def topic_of(kind: str) -> str:
 def company_changes(before: RegistryRecord, after: RegistryRecord) -> Sequence[CompanyChange]:
     """Return the changes from one record of an establishment to a later one, at most one a kind.
 
-    Fields that a record does not know did not change. A natural person's name, address and contact
+    Unknown fields did not change. A natural person's name, address and contact
     are null.
     """
     if before == after:
@@ -114,11 +114,11 @@ def company_changes(before: RegistryRecord, after: RegistryRecord) -> Sequence[C
             if is_person and kind in _PERSONAL:
                 data = {"de": None, "para": None}
             changes.append(CompanyChange(kind, data))
-    return changes
+    return tuple(changes)
 
 
 def completed(after: RegistryRecord, before: RegistryRecord) -> RegistryRecord:
-    """Return a record with what it does not know as it was before, unless that part changed."""
+    """Return a record whose unknown fields are as before, except in parts that changed."""
     if not after.unknown:
         return after
     filled: dict[str, object] = {}
@@ -166,9 +166,7 @@ def _since(option: TaxOption | None) -> str | None:
     return canonical_day(option.desde if option.optante else option.ate)
 
 
-def _partners_changed(
-    before: RegistryRecord, after: RegistryRecord
-) -> Mapping[str, object] | None:
+def _partners_changed(before: RegistryRecord, after: RegistryRecord) -> Mapping[str, object] | None:
     """Return the partners that entered, left or changed; None: nothing did."""
     old, new = before.company.socios, after.company.socios
     if old == new or "socios" in before.unknown | after.unknown:

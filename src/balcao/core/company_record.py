@@ -26,6 +26,8 @@ _NO_DIGIT = re.compile(r"[^0-9]")
 _PHONES_APART = " / "
 _DAY_LENGTH = 10
 
+_UNKNOWN = (None, (), TaxOption())
+
 # A value to compare; None: there is none.
 Canonical = object
 
@@ -33,8 +35,7 @@ Canonical = object
 class RegistryRecord(msgspec.Struct, frozen=True):
     """An establishment as a registry answer gives it, CPFs masked.
 
-    `unknown`: the fields that its source does not know; other empty fields are empty in the
-    registry.
+    `unknown`: fields that its source leaves out; other empty fields are empty in the registry.
     """
 
     company: Company
@@ -49,13 +50,15 @@ class RegistryRecord(msgspec.Struct, frozen=True):
 def registry_record(company: Company, *, whole: bool = True) -> RegistryRecord:
     """Return the record of a company; `whole`: its source is a copy of the public registry.
 
-    Other sources leave out what they do not know.
+    Other sources leave fields out.
     """
     company = masked(normalized(company))
     if whole:
         return RegistryRecord(company)
-    empty = {name for name in Company.__struct_fields__ if getattr(company, name) in (None, ())}
-    return RegistryRecord(company, frozenset(empty))
+    values = {name: getattr(company, name) for name in Company.__struct_fields__}
+    return RegistryRecord(
+        company, frozenset(name for name, value in values.items() if value in _UNKNOWN)
+    )
 
 
 _encode = msgspec.json.Encoder(decimal_format="number", order="deterministic").encode
@@ -153,7 +156,7 @@ _OF_FIELD: Final[Mapping[str, Callable[[Any], Canonical]]] = {
 
 
 def fields_differ(before: RegistryRecord, after: RegistryRecord, names: Sequence[str]) -> bool:
-    """Return whether any of these fields differs; one that a record does not know does not."""
+    """Return whether any of these fields differs; unknown ones do not."""
     unknown = before.unknown | after.unknown
     return any(
         name not in unknown and _differs(before.company, after.company, name) for name in names

@@ -7,6 +7,8 @@ import msgspec
 from balcao.core.documents import CNPJ_CHARACTERS, first_establishment
 from balcao.core.events import NewEvent
 
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
 
 class ItemHead(msgspec.Struct, frozen=True, gc=False):
     """The fields of an item that its events show, and the number of its last event."""
@@ -61,7 +63,7 @@ def numbered(head: ItemHead, event: ItemEvent, sequence: int) -> NewEvent:
         head.account_id,
         event.kind,
         event.at_ms,
-        msgspec.json.encode(body).decode(),
+        _encode(body).decode(),
         event.cause,
         head.item_id,
         head.client,
