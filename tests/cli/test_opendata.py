@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from balcao.opendata.generator import generate
+from balcao.opendata.layout import TAX_REGIME_FILES
 from balcao.opendata.progress_file import FileProgress
 from tests.cli.shell import Shell
 
@@ -16,7 +17,7 @@ SAMPLE = "opendata sample mes --establishments 300 --seed 7"
 
 def test_a_sample_is_built_and_used(shell: Shell, tmp_path: Path) -> None:
     made = shell(f"{SAMPLE} --json").json
-    assert len(made["files"]) == 37
+    assert len(made["files"]) == 37 + len(TAX_REGIME_FILES)
     assert made["records"]["Estabelecimentos"] == 300
     report = shell("opendata build mes --json").json
     assert report["rows"]["Estabelecimentos"] == 300
@@ -25,16 +26,19 @@ def test_a_sample_is_built_and_used(shell: Shell, tmp_path: Path) -> None:
     assert found["test"] is None
     assert found["live"]["extraction_date"] == report["extraction_date"]
     assert found["live"]["rows"] == report["rows"]
-    assert "nada importado" in shell("opendata status").out
+    assert found["live"]["tax_regimes"] == report["tax_regimes"] == list(TAX_REGIME_FILES)
+    for text in ("nada importado", "Regime tributário (de produção): importado."):
+        assert text in shell("opendata status").out
 
 
 def test_the_sandbox_has_a_separate_month(shell: Shell) -> None:
-    shell(f"{SAMPLE} --clean --alphanumeric 0.5")
+    shell(f"{SAMPLE} --clean --alphanumeric 0.5 --without-tax-regimes")
     result = shell("opendata build mes --sandbox")
     assert "Estabelecimentos" in result.out
     found = shell("opendata status --json").json
     assert found["live"] is None
     assert found["test"]["rows"]["Estabelecimentos"] == 300
+    assert "Regime tributário (de teste): não importado." in shell("opendata status").out
 
 
 def test_stored_months_are_listed_and_rolled_back(shell: Shell, tmp_path: Path) -> None:

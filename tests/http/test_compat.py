@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from balcao.core.company import Coded, Company, Partner, TaxOption
+from balcao.core.company import Coded, Company, Partner, TaxOption, TaxRegime
 from balcao.core.compat_apis import COMPAT_API_TITLES
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import (
@@ -26,6 +26,7 @@ from balcao.core.month_detail import (
 )
 from balcao.home import Home
 from balcao.http.compat.api import CompatInput
+from balcao.http.compat.minha_receita import flat
 from balcao.http.compat.route import COMPAT_APIS, api_paths
 from balcao.opendata.generator import generate
 from balcao.opendata.importer import build
@@ -111,7 +112,17 @@ OF_THE_FLAT_ONES: Shape = {
         ],
         None,
     ),
-    "regime_tributario": None,  # the original's other files: never invented
+    "regime_tributario": (
+        [
+            {
+                "ano": int,
+                "cnpj_da_scp": TEXT,
+                "forma_de_tributacao": str,
+                "quantidade_de_escrituracoes": int,
+            }
+        ],
+        None,
+    ),
 }
 REGIME: Shape = {
     "optante": (bool, None),
@@ -268,7 +279,9 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, S
     folder = tmp_path_factory.mktemp("casa")
     with open_service(folder) as house:
         store = Home(folder).opendata("test")
-        zips = generate(folder / "zips", 3_000, 11, alphanumeric_share=0.1, clean=True).folder
+        zips = generate(
+            folder / "zips", 3_000, 11, alphanumeric_share=0.1, clean=True, tax_regimes=True
+        ).folder
         build([zips], store, today=date(2026, 8, 20))
         with closing(Snapshot.open(current_path(store))) as snapshot:
             chosen = chosen_of(snapshot)
@@ -283,7 +296,8 @@ def test_the_flat_shapes_equal_the_originals(
     month: tuple[Service, Sequence[str]], face: str
 ) -> None:
     house, cnpjs = month
-    seen = {"pais": 0, "pessoa": 0, "empresa": 0, "estrangeiro": 0, "representante": 0}
+    kinds = ("pais", "pessoa", "empresa", "estrangeiro", "representante", "regime")
+    seen = dict.fromkeys(kinds, 0)
     for cnpj in cnpjs:
         answer = house.get(face + cnpj)
         assert (answer.status, answer.headers["x-creditos-cobrados"]) == (200, "1")
@@ -298,6 +312,7 @@ def test_the_flat_shapes_equal_the_originals(
         mine, theirs = (sorted(map(json.dumps, each)) for each in partners)
         assert mine == theirs
         seen["pais"] += reply["pais"] is not None
+        seen["regime"] += reply["regime_tributario"] is not None
         for partner in partners[0]:
             seen[("empresa", "pessoa", "estrangeiro")[partner["identificador_de_socio"] - 1]] += 1
             seen["representante"] += bool(partner["nome_representante_legal"])
@@ -313,6 +328,18 @@ def test_the_others_have_the_originals_keys_and_types(
         answer = house.get(face + cnpj)
         assert (answer.status, answer.headers["x-creditos-cobrados"]) == (200, "1")
         assert not [*misfits(shape, answer.json)], cnpj
+
+
+def test_tax_regimes_of_the_flat_shape() -> None:
+    said = json.loads(msgspec.json.encode(flat(told(A_COMPANY, A_MONTH))))["regime_tributario"]
+    assert said == [
+        {
+            "ano": 2023,
+            "cnpj_da_scp": "11.222.333/0001-81",
+            "forma_de_tributacao": "LUCRO REAL",
+            "quantidade_de_escrituracoes": 1,
+        }
+    ]
 
 
 def test_the_checker_of_shapes_finds_differences(month: tuple[Service, Sequence[str]]) -> None:
@@ -455,7 +482,10 @@ def test_the_month_does_not_override_a_newer_answer(
     assert all(getattr(kept, name) == getattr(A_MONTH, name) for name in stays)
 
 
-ADDED = ("simples", "mei", "capital_social", "motivo_situacao_cadastral", "codigo_municipio_ibge")
+ADDED = (
+    *("simples", "mei", "capital_social", "motivo_situacao_cadastral", "regime_tributario"),
+    "codigo_municipio_ibge",
+)
 
 
 @pytest.mark.parametrize(
@@ -485,6 +515,7 @@ def test_the_answer_s_own_values_win() -> None:
         mei=None,
         capital_social=Decimal("2.00"),
         motivo_situacao_cadastral=Coded("01", None),
+        regime_tributario=(),
         codigo_municipio_ibge="3509502",
     )
     assert completed(given, A_MONTH) == given
@@ -767,6 +798,7 @@ A_COMPANY = Company(
     mei=TaxOption(False, None, None),
     capital_social=Decimal("1.00"),
     motivo_situacao_cadastral=Coded("00", "SEM MOTIVO"),
+    regime_tributario=(TaxRegime(2023, "LUCRO REAL", 1, "11222333000181"),),
     codigo_municipio_ibge="3550308",
 )
 

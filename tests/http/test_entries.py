@@ -6,7 +6,7 @@
 import msgspec
 import pytest
 
-from balcao.core.company import Company, DatedCompany, Partner
+from balcao.core.company import Company, DatedCompany, Partner, TaxRegime
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import CacheEntry
 from balcao.core.questions import Inquiry
@@ -46,12 +46,33 @@ def test_test_accounts_have_their_own_cache(world: Service, of: Sample) -> None:
     assert (world.source.asked, world.sandbox.asked) == (1, 1)
 
 
+REGIMES = (TaxRegime(2022, "LUCRO REAL", 1), TaxRegime(2023, "LUCRO REAL", 1))
+
+
+@pytest.mark.parametrize("regimes", [None, (), REGIMES])
+def test_an_entry_with_tax_regimes_is_served_as_it_is(
+    world: Service, regimes: tuple[TaxRegime, ...] | None
+) -> None:
+    world.source.finds(a_company(regime_tributario=regimes))
+    new, kept = (world.get(company(query=f"cache_strategy={way}")) for way in STRATEGIES)
+    assert new.body.count(b'"regime_tributario":') == kept.body.count(b'"regime_tributario":') == 1
+    assert new.json["response"] == kept.json["response"]
+    assert len(new.json["response"]["regime_tributario"] or ()) == len(regimes or ())
+
+
+STRATEGIES = ("SO_ONLINE", "CACHE_SE_EXISTIR")
+
+
+@pytest.mark.parametrize("after", [b',"codigo_municipio_ibge":', b',"data_base":'])
 @pytest.mark.parametrize("day", [None, "2026-08-01"])
-def test_an_entry_of_an_earlier_version_lacks_fields(world: Service, day: str | None) -> None:
+def test_an_entry_of_an_earlier_version_lacks_fields(
+    world: Service, day: str | None, after: bytes
+) -> None:
     """They are served as null, in the same order as others (contract 9.18)."""
     whole = DatedCompany(**msgspec.structs.asdict(a_company()), data_base=day)
     body = msgspec.json.encode(whole)
-    start, end = body.index(b',"simples":'), body.rindex(b',"data_base":')
+    first = b',"simples":' if after == b',"data_base":' else b',"regime_tributario":'
+    start, end = body.index(first), body.rindex(after)
     inquiry = Inquiry("company", Cnpj(CNPJ))
     entry = CacheEntry(body[:start] + body[end:], world.clock(), "minha_receita")
     world.parts.environments["live"].cache.keep([(inquiry.cache_key, entry)])

@@ -28,9 +28,13 @@ class Killed(BaseException):
     """Simulates the death of the process: no cleanup runs."""
 
 
-def zips_of(folder: Path, day: date, seed: int = 7, establishments: int = 40) -> Zips:
+def zips_of(
+    folder: Path, day: date, seed: int = 7, establishments: int = 40, *, tax_regimes: bool = False
+) -> Zips:
     """Generate a small month; return its zips by name."""
-    month = generate(folder, establishments, seed, clean=True, extraction_date=day)
+    month = generate(
+        folder, establishments, seed, clean=True, extraction_date=day, tax_regimes=tax_regimes
+    )
     return {file.name: file.read_bytes() for file in month.files}
 
 

@@ -36,9 +36,9 @@ def serialize(company: Company) -> bytes:
 
 @pytest.fixture(scope="module")
 def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Generate the files of a month with letters, branches and partners."""
+    """Generate the files of a month with letters, branches, partners and tax regimes."""
     folder = tmp_path_factory.mktemp("mes")
-    generate(folder, ESTABLISHMENTS, 7, alphanumeric_share=0.01, clean=True)
+    generate(folder, ESTABLISHMENTS, 7, alphanumeric_share=0.01, clean=True, tax_regimes=True)
     return folder
 
 
@@ -115,7 +115,7 @@ def test_the_version_changes_with_the_form(finished: Path) -> None:
     with closing(CurrentSnapshot(finished, Clock())) as current:
         for each in sorted(documents(finished), key=lambda one: one.text)[:500]:
             digest.update(body_of(current, each) or b"")
-    assert (answers.VERSION, digest.hexdigest()[:16]) == (4, "3f62d69819c64ad7")
+    assert (answers.VERSION, digest.hexdigest()[:16]) == (5, "49303ba6d665a845")
 
 
 def test_files_of_another_version_or_month_are_not_read(

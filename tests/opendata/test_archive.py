@@ -54,7 +54,8 @@ def test_repeated_folders_and_zips_count_once(tmp_path: Path) -> None:
         ("Empresas0.zip", 0),
         ("b1.zip", 1),
     ]
-    assert sorted(inputs.ignored) == ["Lucro Real.zip", "half.zip"]
+    assert inputs.ignored == ("half.zip",)
+    assert [part.file for part in inputs.tax_regimes] == ["Lucro Real.zip/Lucro Real.csv"]
 
 
 def test_invalid_inputs_are_refused(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ TYPES: dict[str, tuple[type, ...]] = {
         (str, type(None)),
     ),
     "capital_social": (int, float),
+    "regime_tributario": (list, type(None)),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from balcao.core.company import Coded, Company, DatedCompany, Partner, TaxOption
+from balcao.core.company import Coded, Company, DatedCompany, Partner, TaxOption, TaxRegime
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.providers.minha_receita.adapter import MinhaReceitaAdapter, day_of_data
 from balcao.sources.contract import HttpReply
@@ -92,6 +92,29 @@ def test_options_for_simples_and_mei() -> None:
     )
     assert company.simples == TaxOption(False, "2015-03-02", "2020-12-31")
     assert company.mei is None  # unknown, which is not "no"
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (None, None),
+        ([], None),  # there the same as "not loaded"
+        ([{"ano": 2023, "forma_de_tributacao": None}], None),
+        (
+            [
+                {
+                    "ano": 2023,
+                    "cnpj_da_scp": "33.683.111/0002-80",
+                    "forma_de_tributacao": "LUCRO REAL",
+                    "quantidade_de_escrituracoes": 2,
+                }
+            ],
+            (TaxRegime(2023, "LUCRO REAL", 2, "33683111000280"),),
+        ),
+    ],
+)
+def test_tax_regimes(sent: object, expected: object) -> None:
+    assert read(regime_tributario=sent).regime_tributario == expected
 
 
 @pytest.mark.parametrize("sent", ["29.500,00", "NaN", 1e300, [1], True])

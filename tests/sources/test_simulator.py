@@ -113,6 +113,8 @@ def test_all_providers_agree(cnpj: str, status: str, identifier: str, uf: str) -
 # Values of a source that gives less than the others.
 ONLY_THEIRS = {
     ("cnpja", "motivo_situacao_cadastral"): None,
+    ("cnpja", "regime_tributario"): None,
+    ("serpro", "regime_tributario"): None,
     ("serpro", "motivo_situacao_cadastral"): Coded("00", None),
     ("serpro", "simples"): TaxOption(optante=False),
     ("serpro", "mei"): TaxOption(optante=False),

@@ -210,6 +210,21 @@ def test_state_is_served_until_the_day_before() -> None:
         ("mei", {"optante": False}, "MEI", "Não optante"),
         ("mei", {"optante": None}, "MEI", None),
         ("simples", None, "Simples Nacional", None),
+        ("regime_tributario", None, "Regime tributário", None),
+        ("regime_tributario", [], "Regime tributário", None),
+        (
+            "regime_tributario",
+            [
+                {"ano": year, "forma_de_tributacao": form}
+                for year, form in (
+                    (2022, "LUCRO REAL"),
+                    (2023, "IMUNE DO IRPJ"),
+                    (2023, "IMUNE DO IRPJ"),
+                )
+            ],
+            "Regime tributário",
+            "Imune do IRPJ (2023)",
+        ),
         ("capital_social", 29500.5, "Capital social", "R$ 29.500,50"),
         ("motivo_situacao_cadastral", {"codigo": "00"}, "Motivo da situação", None),
     ],

@@ -268,6 +268,11 @@ class Empresa(TypedDict):
     """Capital social, em reais."""
     motivo_situacao_cadastral: NotRequired[Codigo | None]
     """Motivo da situação cadastral; `00` é sem motivo."""
+    regime_tributario: NotRequired[list[RegimeTributario] | None]
+    """Formas de tributação da empresa, por ano. Vazia: a Receita Federal não publicou
+    nenhuma. Nula: não se sabe, se a fonte não informa ou os arquivos não foram
+    importados.
+    """
     codigo_municipio_ibge: NotRequired[str | None]
     """Código do município no IBGE, 7 dígitos. Nulo no exterior."""
 
@@ -311,6 +316,19 @@ class OpcaoTributaria(TypedDict):
     """Data da opção."""
     ate: NotRequired[str | None]
     """Data da exclusão."""
+
+
+class RegimeTributario(TypedDict):
+    """Uma forma de tributação que a empresa declarou em um ano, segundo a Receita Federal."""
+
+    ano: int
+    """O ano."""
+    forma_de_tributacao: str
+    """`LUCRO REAL`, `LUCRO PRESUMIDO`, `LUCRO ARBITRADO`, `IMUNE DO IRPJ`, …"""
+    quantidade_de_escrituracoes: int
+    """Quantas escriturações contábeis fiscais a empresa entregou."""
+    cnpj_da_scp: NotRequired[str | None]
+    """CNPJ da sociedade em conta de participação declarada; nulo: a própria empresa."""
 
 
 class RespostaInscricoes(TypedDict):

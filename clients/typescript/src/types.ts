@@ -259,6 +259,11 @@ export interface Empresa {
   capital_social?: number | null;
   /** Motivo da situação cadastral; `00` é sem motivo. */
   motivo_situacao_cadastral?: Codigo | null;
+  /**
+   * Formas de tributação da empresa, por ano. Vazia: a Receita Federal não publicou
+   * nenhuma. Nula: não se sabe, se a fonte não informa ou os arquivos não foram importados.
+   */
+  regime_tributario?: Array<RegimeTributario> | null;
   /** Código do município no IBGE, 7 dígitos. Nulo no exterior. */
   codigo_municipio_ibge?: string | null;
 }
@@ -299,6 +304,18 @@ export interface OpcaoTributaria {
   desde?: string | null;
   /** Data da exclusão. */
   ate?: string | null;
+}
+
+/** Uma forma de tributação que a empresa declarou em um ano, segundo a Receita Federal. */
+export interface RegimeTributario {
+  /** O ano. */
+  ano: number;
+  /** `LUCRO REAL`, `LUCRO PRESUMIDO`, `LUCRO ARBITRADO`, `IMUNE DO IRPJ`, … */
+  forma_de_tributacao: string;
+  /** Quantas escriturações contábeis fiscais a empresa entregou. */
+  quantidade_de_escrituracoes: number;
+  /** CNPJ da sociedade em conta de participação declarada; nulo: a própria empresa. */
+  cnpj_da_scp?: string | null;
 }
 
 /** Inscrições estaduais de uma empresa. */

@@ -89,7 +89,7 @@ def build(
             paths, store, today=today, progress=progress, workers=workers, force=force
         )
     data = {
-        **record(report, "extraction_date path rows rejected duplicates warnings"),
+        **record(report, "extraction_date path rows rejected duplicates tax_regimes warnings"),
         "seconds": round(report.seconds, 3),
         "bytes_on_disk": report.bytes_on_disk,
     }
@@ -176,7 +176,7 @@ def status(as_json: AsJson = False) -> None:
 
       $ balcao opendata status
     """
-    from balcao.examination.months import month_in_use
+    from balcao.examination.months import month_in_use, tax_regimes_note
     from balcao.opendata.fetching.state import read_state, sentence
     from balcao.opendata.progress_file import read_progress
 
@@ -214,6 +214,7 @@ def status(as_json: AsJson = False) -> None:
         if info is not None:
             ready = "pronto" if searchable[mode] else "não está pronto"
             blocks.append(f"Índice da busca ({_NAMES[mode]}): {ready}.")
+            blocks.append(f"Regime tributário ({_NAMES[mode]}): {tax_regimes_note(info)}.")
     for mode, progress in imports.items():
         if progress is not None and progress.state != "done":
             blocks.append(_progress_sentence(progress, mode))
@@ -342,12 +343,18 @@ def sample(
     clean: Annotated[
         bool, typer.Option("--clean", help="Sem os dados imperfeitos que os meses reais têm.")
     ] = False,
+    without_tax_regimes: Annotated[
+        bool,
+        typer.Option("--without-tax-regimes", help="Sem os quatro zips de regime tributário."),
+    ] = False,
     workers: Annotated[
         int, typer.Option(min=1, max=64, metavar="N", help="Processos em paralelo.")
     ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Gera um mês fictício, com os mesmos 37 zips publicados pela Receita Federal.
+
+    E com os quatro zips opcionais de regime tributário, que ela já publicou.
 
     Exemplo:
 
@@ -360,7 +367,13 @@ def sample(
         raise CommandFailed(f"{out} já existe e não está vazia; indique uma pasta nova.")
     try:
         month = generate(
-            out, establishments, seed, alphanumeric_share=alphanumeric, clean=clean, workers=workers
+            out,
+            establishments,
+            seed,
+            alphanumeric_share=alphanumeric,
+            clean=clean,
+            workers=workers,
+            tax_regimes=not without_tax_regimes,
         )
     except ValueError as error:  # such as more roots than exist
         raise CommandFailed(f"Um mês assim não pode ser gerado: {error}.") from None
@@ -426,7 +439,7 @@ def _info_record(info: "SnapshotInfo", today: date) -> dict[str, object]:
     return {
         "extraction_date": info.extraction_date,
         "age_days": (today - info.extraction_date).days,
-        **record(info, "built_on rows rejected duplicates domains bytes_on_disk"),
+        **record(info, "built_on rows rejected duplicates domains tax_regimes bytes_on_disk"),
     }
 
 

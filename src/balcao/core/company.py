@@ -60,6 +60,27 @@ class TaxOption(msgspec.Struct, frozen=True, gc=False):
 
 
 @described(
+    "RegimeTributario",
+    "Uma forma de tributação que a empresa declarou em um ano, segundo a Receita Federal.",
+)
+class TaxRegime(msgspec.Struct, frozen=True, gc=False):
+    """A form of taxation that the company declared for a year."""
+
+    ano: Annotated[int, doc("O ano.")]
+    forma_de_tributacao: Annotated[
+        str,
+        doc("`LUCRO REAL`, `LUCRO PRESUMIDO`, `LUCRO ARBITRADO`, `IMUNE DO IRPJ`, …"),
+    ]
+    quantidade_de_escrituracoes: Annotated[
+        int, doc("Quantas escriturações contábeis fiscais a empresa entregou.")
+    ]
+    cnpj_da_scp: Annotated[
+        str | None,
+        doc("CNPJ da sociedade em conta de participação declarada; nulo: a própria empresa."),
+    ] = None
+
+
+@described(
     "Empresa",
     "Dados cadastrais de um estabelecimento e de sua empresa. Sem informação, o campo é nulo ou"
     " vazio.",
@@ -117,6 +138,15 @@ class Company(Record, frozen=True, kw_only=True):
     capital_social: Annotated[Decimal | None, doc("Capital social, em reais.")] = None
     motivo_situacao_cadastral: Annotated[
         Coded | None, doc("Motivo da situação cadastral; `00` é sem motivo.")
+    ] = None
+    # Before the last field, by which earlier versions recognise an answer that has all fields.
+    regime_tributario: Annotated[
+        tuple[TaxRegime, ...] | None,
+        doc(
+            "Formas de tributação da empresa, por ano. Vazia: a Receita Federal não publicou"
+            " nenhuma. Nula: não se sabe, se a fonte não informa ou os arquivos não foram"
+            " importados."
+        ),
     ] = None
     codigo_municipio_ibge: Annotated[
         str | None, doc("Código do município no IBGE, 7 dígitos. Nulo no exterior.")

@@ -67,6 +67,8 @@ def completed(company: Company, detail: MonthDetail) -> Company:
         found |= {"simples": known.simples, "mei": known.mei}
     if company.capital_social is None:
         found["capital_social"] = known.capital_social
+    if company.regime_tributario is None:
+        found["regime_tributario"] = known.regime_tributario
     if company.motivo_situacao_cadastral is None and _status(known) == _status(company):
         found["motivo_situacao_cadastral"] = known.motivo_situacao_cadastral
     if company.codigo_municipio_ibge is None and _place(known) == _place(company):

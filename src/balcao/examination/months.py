@@ -38,7 +38,8 @@ def months(now_ms: Callable[[], int], settings: Settings, home: Home) -> Iterato
         rows = info.rows.get("Estabelecimentos", 0)
         text = (
             f"extraído em {info.extraction_date:%d/%m/%Y} (há {counted(days, 'dia', 'dias')}),"
-            f" {counted(rows, 'estabelecimento', 'estabelecimentos')}"
+            f" {counted(rows, 'estabelecimento', 'estabelecimentos')},"
+            f" regime tributário {tax_regimes_note(info)}"
         )
         if mode == "live" and days > ALARM_DAYS:
             remedy = f"{program()} opendata fetch"
@@ -95,6 +96,16 @@ def is_searchable(store: Path) -> bool:
         return has_index(store)
     except OpenDataError:
         return False
+
+
+def tax_regimes_note(info: "SnapshotInfo") -> str:
+    """Return whether the month has the optional files of tax regimes."""
+    from balcao.opendata.layout import TAX_REGIME_FILES
+
+    if not info.tax_regimes:
+        return "não importado"
+    missing = [file for file in TAX_REGIME_FILES if file not in info.tax_regimes]
+    return f"importado sem {', '.join(missing)}" if missing else "importado"
 
 
 def month_in_use(store: Path) -> "SnapshotInfo | None":

@@ -68,6 +68,15 @@ class Simples(msgspec.Struct, frozen=True):
     mei_left_on: date | None = None
 
 
+class TaxRegimeFiction(msgspec.Struct, frozen=True):
+    """The form of taxation that a company declared for a year."""
+
+    year: int
+    form: str  # `LUCRO REAL`, …
+    filings: int = 1
+    partnership: str = ""  # CNPJ of a silent partnership (SCP); empty: the company itself
+
+
 class CompanyFiction(msgspec.Struct, frozen=True):
     """The data shared by all establishments of a root."""
 

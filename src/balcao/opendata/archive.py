@@ -15,7 +15,7 @@ from typing import BinaryIO
 from isal import igzip_lib, isal_zlib
 
 from balcao.opendata.errors import BadInput
-from balcao.opendata.layout import DOMAINS, TABLES
+from balcao.opendata.layout import DOMAINS, TABLES, TAX_REGIME_FILES, TAX_REGIMES
 
 # Bytes inflated by one call. Half a megabyte and everything derived from it stays in the
 # processor's second-level cache; with 2 MB the same work takes a quarter longer.
@@ -39,7 +39,7 @@ _UNREADABLE = (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, str
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One ZIP file of the month, as its directory describes it. Sent between processes."""
+    """A file in a zip of the month, as the directory describes it. Sent between processes."""
 
     path: Path
     table: str
@@ -54,7 +54,9 @@ class Part:
 
     @property
     def file(self) -> str:
-        return self.path.name
+        """The name for messages; files of tax regimes may be several in one zip."""
+        name = self.path.name
+        return f"{name}/{self.entry}" if self.table == TAX_REGIMES.name else name
 
     @property
     def identity(self) -> str:
@@ -70,6 +72,13 @@ class Inputs:
     domains: tuple[Part, ...]
     ignored: tuple[str, ...]  # zips that hold something else
     repeated: tuple[str, ...] = ()  # zips that hold the same bytes as another
+    tax_regimes: tuple[Part, ...] = ()
+    unreadable: tuple[str, ...] = ()  # zips of tax regimes, which are optional
+
+    @property
+    def rows(self) -> tuple[Part, ...]:
+        """The files whose rows are stored."""
+        return (*self.parts, *self.tax_regimes)
 
 
 def discover(paths: Sequence[Path]) -> Inputs:
@@ -81,7 +90,18 @@ def discover(paths: Sequence[Path]) -> Inputs:
     found: dict[tuple[str, int], Part] = {}
     ignored: list[str] = []
     repeated: list[str] = []
+    tax_regimes: dict[str, Part] = {}
+    unreadable: list[str] = []
     for path in _zips(paths):
+        if tax_regime_file(path.name) is not None:
+            # Those of different files have different identities, even if they are equal.
+            inside = inspect_tax_regimes(path)
+            if not inside:
+                unreadable.append(path.name)
+            for each in inside:
+                if tax_regimes.setdefault(each.identity, each) is not each:
+                    repeated.append(each.file)
+            continue
         part = _inspect(path)
         if part is None:
             ignored.append(path.name)
@@ -101,6 +121,8 @@ def discover(paths: Sequence[Path]) -> Inputs:
         domains=tuple(part for part in parts if part.table in DOMAINS),
         ignored=tuple(ignored),
         repeated=tuple(repeated),
+        tax_regimes=tuple(sorted(tax_regimes.values(), key=lambda part: part.file)),
+        unreadable=tuple(unreadable),
     )
 
 
@@ -130,6 +152,35 @@ def _zips(paths: Sequence[Path]) -> list[Path]:
     return list(zips)
 
 
+def tax_regime_file(name: str) -> int | None:
+    """Return which of `TAX_REGIME_FILES` a zip is by its name; None: it is none of them."""
+    plain = name.replace("_", " ").lower()
+    starts = [plain.startswith(file.lower()) for file in TAX_REGIME_FILES]
+    return starts.index(True) if any(starts) else None
+
+
+def inspect_tax_regimes(path: Path) -> Sequence[Part]:
+    """Return the files in a zip of tax regimes, one or one for each year; none: unreadable."""
+    number = tax_regime_file(path.name)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+    except _UNREADABLE:
+        return ()
+    if number is None or any(_unsupported(entry) for entry in entries):
+        return ()
+    return [_part(path, TAX_REGIMES.name, number, entry) for entry in entries]
+
+
+def _unsupported(entry: zipfile.ZipInfo) -> str | None:
+    """Return why an entry cannot be read, in Portuguese."""
+    if entry.flag_bits & _ENCRYPTED:
+        return "está cifrado"
+    if entry.compress_type not in {zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED}:
+        return f"usa o método de compressão {entry.compress_type}"
+    return None
+
+
 def _inspect(path: Path) -> Part | None:
     outer = _table_of_outer_name(path.name)
     try:
@@ -148,18 +199,20 @@ def _inspect(path: Path) -> Part | None:
     if len(entries) != 1:
         raise BadInput(f"{path.name} tem {len(entries)} arquivos dentro, e não um")
     (entry,) = entries
-    if entry.flag_bits & _ENCRYPTED:
-        raise BadInput(f"{path.name} está cifrado")
-    if entry.compress_type not in {zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED}:
-        raise BadInput(f"{path.name} usa o método de compressão {entry.compress_type}")
+    if reason := _unsupported(entry):
+        raise BadInput(f"{path.name} {reason}")
     number = _INNER_NUMBER.search(entry.filename) or _OUTER_NUMBER.match(path.stem)
     named = _NAMED_NUMBER.fullmatch(path.stem)
     if number is not None and named is not None and int(named[1]) != int(number[1]):
         raise BadInput(f"{path.name} contém a parte {int(number[1])}: {entry.filename}")
+    return _part(path, table, int(number[1]) if number else 0, entry)
+
+
+def _part(path: Path, table: str, number: int, entry: zipfile.ZipInfo) -> Part:
     return Part(
         path=path,
         table=table,
-        number=int(number[1]) if number else 0,
+        number=number,
         entry=entry.filename,
         method=entry.compress_type,
         header_offset=entry.header_offset,

@@ -5,13 +5,16 @@ blocks share (separators, cities, streets, activities, first names).
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import zstandard
 
 from balcao.opendata.archive import Part, read_chunks
-from balcao.opendata.layout import TABLES, TableGroup, TableLayout
+from balcao.opendata.errors import BadInput
+from balcao.opendata.layout import TAX_REGIMES, TableGroup, TableLayout
 from balcao.opendata.scan import find_fields, stored_rows
+from balcao.opendata.tax_regimes import read_lines
 
 # Level 3 makes blocks 5 % smaller and takes a quarter longer, on the slowest step of all.
 _LEVEL = 1
@@ -62,6 +65,7 @@ def train(samples: Sequence[bytes]) -> bytes:
 
 # How many rows of each table a block holds, about (`rfb-open-data.md`, section 11).
 _ROWS_IN_BLOCK = {"Estabelecimentos": 16, "Empresas": 16, "Simples": 12, "Socios": 6}
+_ROWS_IN_BLOCK[TAX_REGIMES.name] = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,17 @@ def _rows(table: TableLayout, task: TrainTask) -> Iterator[bytes]:
     parts = [part for part in task.parts if part.table == table.name]
     # From the middle on: part 0 is the one that differs from the others.
     for part in parts[len(parts) // 2 :]:
-        for chunk, _ in read_chunks(part):
-            buffer = chunk[chunk.find(b"\n") + 1 : chunk.rfind(b"\n") + 1]
-            fields = find_fields(buffer, TABLES[part.table]) if buffer else None
+        for buffer in _buffers(part):
+            fields = find_fields(buffer, table) if buffer else None
             if fields is not None:
                 yield from stored_rows(fields, table).split(b"\n")[:-1]
+
+
+def _buffers(part: Part) -> Iterator[bytes]:
+    """Yield whole lines of a zip; none from where an optional one is damaged."""
+    if part.table == TAX_REGIMES.name:
+        with suppress(BadInput):
+            yield from (lines.clean for lines, _ in read_lines(part))
+        return
+    for chunk, _ in read_chunks(part):
+        yield chunk[chunk.find(b"\n") + 1 : chunk.rfind(b"\n") + 1]

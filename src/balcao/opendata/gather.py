@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from balcao.opendata.compression import Packer
 from balcao.opendata.keys import Positions, blocks_within, hash_keys
-from balcao.opendata.layout import SEPARATOR, SOCIOS, TableGroup
+from balcao.opendata.layout import SEPARATOR, SEVERAL_ROWS, SOCIOS, TableGroup
 from balcao.opendata.spill import read_partition
 from balcao.opendata.stored import StoredRows
 from balcao.opendata.worker_pool import Report
@@ -54,7 +54,7 @@ def gather(task: GatherTask, report: Report) -> Gathered:
     rows = StoredRows(text, task.group)
 
     order = np.argsort(hash_keys(rows.numbers), kind="stable")
-    dropped = [*_repeated_keys(rows, order, lines), *_repeated_partners(rows, lines)]
+    dropped = [*_repeated_keys(rows, order, lines), *_repeated_rows(rows, lines)]
     if dropped:
         order = order[~np.isin(order, dropped)]
 
@@ -73,7 +73,8 @@ def gather(task: GatherTask, report: Report) -> Gathered:
 def _repeated_keys(rows: StoredRows, order: Positions, lines: Sequence[bytes]) -> list[int]:
     """Return rows to drop because another of the same table and key has more fields filled."""
     numbers, tags = rows.numbers[order], rows.tags[order]
-    again = (numbers[1:] == numbers[:-1]) & (tags[1:] == tags[:-1]) & (tags[1:] != ord(SOCIOS.tag))
+    again = (numbers[1:] == numbers[:-1]) & (tags[1:] == tags[:-1])
+    again &= ~np.isin(tags[1:], [ord(table.tag) for table in SEVERAL_ROWS])
     dropped: list[int] = []
     best = -1
     for at in np.flatnonzero(again).tolist():
@@ -90,13 +91,17 @@ def _filled(row: bytes) -> int:
     return sum(1 for field in row.split(bytes([SEPARATOR])) if field.strip())
 
 
-def _repeated_partners(rows: StoredRows, lines: Sequence[bytes]) -> list[int]:
-    """Return partner rows identical to an earlier one. They have no unique key."""
-    partners = np.flatnonzero(rows.tags == ord(SOCIOS.tag))
-    if not len(partners):
+def _repeated_rows(rows: StoredRows, lines: Sequence[bytes]) -> list[int]:
+    """Return rows identical to an earlier one, of tables without a unique key."""
+    return [at for table in SEVERAL_ROWS for at in _repeated_in(rows.tags == ord(table.tag), lines)]
+
+
+def _repeated_in(of_table: npt.NDArray[np.bool_], lines: Sequence[bytes]) -> list[int]:
+    places = np.flatnonzero(of_table)
+    if not len(places):
         return []
     # They are contiguous: a group's tables come one after the other.
-    first, last = int(partners[0]), int(partners[-1]) + 1
+    first, last = int(places[0]), int(places[-1]) + 1
     if len(set(lines[first:last])) == last - first:
         return []
     seen: set[bytes] = set()

@@ -10,6 +10,7 @@ root, and 50 000 numbers at a time become finished rows, independently of all ot
 processes may make the chunks: the bytes are the same for any number of them.
 """
 
+import shutil
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,12 +19,14 @@ from dataclasses import dataclass
 from datetime import date
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from balcao.fiction import codes, places
 from balcao.fiction.month.chunks import PARTS, Chunk, build_chunk
 from balcao.fiction.month.plan import MonthPlan, plan
+from balcao.fiction.tax_regimes import FILES, PRESUMED, YEARS
 from balcao.lifeline import end_with_parent
 
 # The data are those of a known real month; a row of fiction is never younger.
@@ -40,6 +43,8 @@ _PART_NAMES = {
 }
 _SIMPLES_NAME = "F.K03200$W.SIMPLES.CSV.D{day}"
 _DOMAIN_NAME = "F.K03200$Z.D{day}.{mark}"
+# Optional files of another form, with this first line (section 2.1).
+_TAX_REGIME_HEADER = b"ano,cnpj,cnpj_da_scp,forma_de_tributacao,quantidade_de_escrituracoes\n"
 _DOMAINS = {
     "Cnaes": ("CNAECSV", codes.ACTIVITIES),
     "Motivos": ("MOTICSV", codes.REASONS),
@@ -85,12 +90,14 @@ def generate(
     include: Sequence[str] = (),
     workers: int = 1,
     dirt_times: float = 1.0,
+    tax_regimes: bool = False,
 ) -> GeneratedMonth:
     """Write the 37 zips of a month into `out`, which is created when missing.
 
     `establishments` is the number of rows before dirt, `include` names CNPJs that must be among
     them. `clean` leaves the dirt out; `dirt_times` multiplies its rates, which are too low to show
-    in small months. The same arguments give the same bytes, for any number of `workers`.
+    in small months. `tax_regimes` adds the four optional zips of tax regimes. The same arguments
+    give the same bytes, for any number of `workers`.
 
     Raises `ValueError` when the arguments are inconsistent (`balcao.fiction.month.plan`).
     """
@@ -98,11 +105,17 @@ def generate(
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         writer = _Writer(stack, out, month, extraction_date)
-        for chunk in _chunks(month, 0.0 if clean else dirt_times, workers):
+        regimes = _TaxRegimeWriter(stack, out, extraction_date) if tax_regimes else None
+        dirty = 0.0 if clean else dirt_times
+        for chunk in _chunks(month, dirty, workers, with_tax_regimes=tax_regimes):
             writer.add(chunk)
+            if regimes is not None:
+                regimes.add(chunk)
         if not clean:
             # Some files of some months end in a blank line.
             writer.entries[f"Socios{seed % PARTS}"].write(b"\n")
+        if regimes is not None:
+            writer.files += regimes.finish()
     files = [*writer.files, *(_write_domain(out, name, extraction_date) for name in _DOMAINS)]
     return GeneratedMonth(out, extraction_date, tuple(sorted(files)), writer.records, month)
 
@@ -133,6 +146,43 @@ class _Writer:
             self.records[table] = self.records.get(table, 0) + chunk.records[table]
 
 
+class _TaxRegimeWriter:
+    """The zips of tax regimes. One may have several files, so they are written at the end."""
+
+    def __init__(self, stack: ExitStack, out: Path, day: date) -> None:
+        self._out, self._day = out, day
+        self._entries: dict[str, IO[bytes]] = {}
+        for file in sorted(set(FILES.values())):
+            years = [f"{file}/{file} {year}" for year in YEARS]
+            for name in years if file == FILES[PRESUMED] else [file]:
+                self._entries[f"{name}.csv"] = stack.enter_context(TemporaryFile())  # noqa: SIM115
+        for entry in self._entries.values():
+            entry.write(_TAX_REGIME_HEADER)
+
+    def add(self, chunk: Chunk) -> None:
+        for name, lines in chunk.tax_regimes.items():
+            self._entries[name].write(lines)
+
+    def finish(self) -> Sequence[Path]:
+        """Write the zips and return their paths."""
+        paths = {name: self._out / f"{_file_of(name)}.zip" for name in self._entries}
+        for path in set(paths.values()):
+            path.unlink(missing_ok=True)
+        for name, lines in self._entries.items():
+            lines.seek(0)
+            with (
+                ZipFile(paths[name], "a") as archive,
+                archive.open(_entry(name, self._day), "w") as entry,
+            ):
+                shutil.copyfileobj(lines, entry)
+        return sorted(set(paths.values()))
+
+
+def _file_of(entry: str) -> str:
+    """Return the file of tax regimes that an entry of its zip belongs to."""
+    return entry.partition("/")[0].removesuffix(".csv")
+
+
 def _write_domain(out: Path, name: str, day: date) -> Path:
     mark, texts = _DOMAINS[name]
     path = out / f"{name}.zip"
@@ -158,11 +208,13 @@ def _stamp(day: date) -> str:
     return f"{day.year % 10}{day:%m%d}"
 
 
-def _chunks(month: MonthPlan, dirt_times: float, workers: int) -> Iterator[Chunk]:
+def _chunks(
+    month: MonthPlan, dirt_times: float, workers: int, *, with_tax_regimes: bool
+) -> Iterator[Chunk]:
     """Yield all chunks in order, some of them built ahead by other processes."""
     if workers <= 1 or month.chunks == 1:
         for number in range(month.chunks):
-            yield build_chunk(month, number, dirt_times)
+            yield build_chunk(month, number, dirt_times, with_tax_regimes)
         return
     # Not forked: the caller may have threads, and their locks would be copied in any state.
     with ProcessPoolExecutor(
@@ -170,7 +222,7 @@ def _chunks(month: MonthPlan, dirt_times: float, workers: int) -> Iterator[Chunk
     ) as pool:
         ahead: deque[Future[Chunk]] = deque()
         for number in range(month.chunks):
-            ahead.append(pool.submit(build_chunk, month, number, dirt_times))
+            ahead.append(pool.submit(build_chunk, month, number, dirt_times, with_tax_regimes))
             if len(ahead) >= workers * _CHUNKS_AHEAD:
                 yield ahead.popleft().result()
         while ahead:

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from balcao.opendata import completeness, verify
 from balcao.opendata import store as stores
-from balcao.opendata.archive import Inputs, discover, extraction_date
+from balcao.opendata.archive import Inputs, Part, discover, extraction_date
 from balcao.opendata.domains import DomainTable, read_domain, with_earlier
 from balcao.opendata.errors import BadInput, OpenDataError, TooManyRejects, VerificationFailed
 from balcao.opendata.keys import Numbers, written_numbers
-from balcao.opendata.layout import GROUPS, TABLES, TableGroup
+from balcao.opendata.layout import COMPANY_GROUP, GROUPS, TABLES, TAX_REGIMES, TableGroup
 from balcao.opendata.phases import ImportContext, find_bounds, read_group, sort_group
 from balcao.opendata.plan import SAMPLE_ROWS, ImportPlan, make_plan
 from balcao.opendata.probe import ProbeTask, check_witnesses, probe
@@ -33,6 +33,7 @@ from balcao.opendata.snapshot import FORMAT, Snapshot, SnapshotInfo
 from balcao.opendata.snapshot_writer import GroupReading, SnapshotWriter, Sorting
 from balcao.opendata.store import Work, rollback
 from balcao.opendata.tally import ColumnTally
+from balcao.opendata.tax_regimes import complete_files, notes_on
 from balcao.opendata.verify import bad_dates, unknown_values
 from balcao.opendata.worker_pool import WorkerPool
 
@@ -83,11 +84,15 @@ def add_up(
         for report in reading.reports:
             table = report.table
             totals.rows[table] = totals.rows.get(table, 0) + sorting.stored[report.file]
-            totals.duplicates[table] += sorting.duplicates[report.file]
-            totals.rejected[table] += len(report.rejects)
-            totals.mended[table] += report.mended
+            for counts, more in (
+                (totals.duplicates, sorting.duplicates[report.file]),
+                (totals.rejected, len(report.rejects)),
+                (totals.mended, report.mended),
+            ):
+                counts[table] = counts.get(table, 0) + more
             totals.rejects.extend(report.rejects)
-            totals.tallies.setdefault(table, ColumnTally()).add(report.tally)
+            if table in TABLES:
+                totals.tallies.setdefault(table, ColumnTally()).add(report.tally)
         totals.most_partners = max(totals.most_partners, sorting.most_partners)
     for domain in domains:
         totals.rows[domain.name] = len(domain.texts)
@@ -131,6 +136,7 @@ class BuildReport:
     seconds: float
     bytes_on_disk: int
     rejects_file: Path
+    tax_regimes: tuple[str, ...] = ()  # which of the four optional files were imported
     warnings: list[str] = field(default_factory=list)
 
 
@@ -151,7 +157,7 @@ def build(
     published month is unchanged.
     """
     began = time.monotonic()
-    inputs = discover(paths)
+    inputs = discover([*paths, *stores.kept_files(store)])
     plan = make_plan(inputs, extraction_date((*inputs.parts, *inputs.domains), today))
     warnings: list[str] = []
     previous = _previous(store, warnings)
@@ -202,9 +208,11 @@ def build(
         seconds=time.monotonic() - began,
         bytes_on_disk=path.stat().st_size,
         rejects_file=stores.rejects_path(path),
+        tax_regimes=info.tax_regimes,
         warnings=[
             *warnings,
             *kept,
+            *notes_on(_tax_regimes(plan, results)),
             *verify.sentences(totals.unknown_values, "valor desconhecido"),
             *verify.sentences(totals.bad_dates, "data inválida"),
             *verdict.warnings,
@@ -228,6 +236,7 @@ def _check_inputs(inputs: Inputs, previous: "_PreviousMonth", *, force: bool) ->
         *found.sizes,
         *(f"{file} não é nenhuma das tabelas: ignorado" for file in inputs.ignored),
         *(f"{file} repete outro zip da pasta: ignorado" for file in inputs.repeated),
+        *(f"{file} (regime tributário) não pode ser lido: ignorado" for file in inputs.unreadable),
     ]
 
 
@@ -236,7 +245,7 @@ def _parts_by_table(inputs: Inputs) -> dict[str, int]:
 
 
 def _csv_bytes(plan: ImportPlan) -> int:
-    return sum(part.bytes for part in plan.inputs.parts)
+    return sum(part.bytes for part in plan.inputs.rows)
 
 
 def _workers_for(plan: ImportPlan, workers: int) -> int:
@@ -288,7 +297,7 @@ def _import(
 
 
 def _check_rejects(reading: GroupReading, work: Work) -> None:
-    for table in {report.table for report in reading.reports}:
+    for table in {report.table for report in reading.reports} & TABLES.keys():
         of_table = [report for report in reading.reports if report.table == table]
         rejects: list[Reject] = [reject for report in of_table for reject in report.rejects]
         if len(rejects) > verify.rejects_allowed(sum(report.read for report in of_table)):
@@ -306,10 +315,24 @@ def _check_rows(reading: GroupReading, group: TableGroup, plan: ImportPlan) -> N
     rows = {
         (part.table, part.number): report.read - len(report.rejects)
         for part, report in zip(parts, reading.reports, strict=True)
+        if part.table in TABLES
     }
     if empty := completeness.empty_parts(rows):
         files = {(part.table, part.number): part.file for part in parts}
         raise BadInput(completeness.empty_sentence([files[name] for name in empty]))
+
+
+def _tax_regimes(
+    plan: ImportPlan, results: Sequence[tuple[GroupReading, Sorting]]
+) -> Sequence[tuple[Part, str]]:
+    """Return the files of tax regimes, each with why it was left out; empty: it was not."""
+    (reading,) = (
+        reading
+        for group, (reading, _) in zip(GROUPS, results, strict=True)
+        if group is COMPANY_GROUP
+    )
+    reports = zip(plan.parts(COMPANY_GROUP), reading.reports, strict=True)
+    return [(part, rep.left_out) for part, rep in reports if part.table == TAX_REGIMES.name]
 
 
 def _describe(
@@ -331,7 +354,8 @@ def _describe(
             group.name: reading.partitions * reading.blocks_per_partition
             for group, (reading, _) in zip(GROUPS, results, strict=True)
         },
-        files=[part.file for part in (*plan.inputs.parts, *plan.inputs.domains)],
+        files=[part.file for part in (*plan.inputs.rows, *plan.inputs.domains)],
+        tax_regimes=complete_files(_tax_regimes(plan, results)),
     )
 
 

@@ -18,7 +18,7 @@ SEPARATOR = 0x1F
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """One of the four large tables. Column numbers count from 0."""
+    """A table whose rows are stored. Column numbers count from 0."""
 
     name: str  # as in the outer name: Empresas3.zip
     inner_mark: str  # occurs in the inner name
@@ -103,7 +103,22 @@ SIMPLES = TableLayout(
     closed={1: frozenset(("S", "N", "")), 4: frozenset(("S", "N", ""))},
 )
 
+# Optional, and in files of another form (`tax_regimes.py`); these are the columns that are stored.
+TAX_REGIMES = TableLayout(
+    name="RegimeTributario",
+    inner_mark="",
+    tag="R",
+    columns=_columns("cnpj_basico ano forma_de_tributacao quantidade_de_escrituracoes cnpj_da_scp"),
+    key_widths=(8,),
+    dates=(),
+)
+TAX_REGIME_FILES = ("Imunes e Isentas", "Lucro Arbitrado", "Lucro Presumido", "Lucro Real")
+
 TABLES = {table.name: table for table in (EMPRESAS, ESTABELECIMENTOS, SOCIOS, SIMPLES)}
+LAYOUTS = TABLES | {TAX_REGIMES.name: TAX_REGIMES}
+
+# Tables with any number of rows for a key.
+SEVERAL_ROWS = (SOCIOS, TAX_REGIMES)
 
 DOMAINS = {
     domain.name: domain
@@ -135,5 +150,5 @@ class TableGroup:
 
 
 ESTABLISHMENT_GROUP = TableGroup("establishment", "estabelecimentos", (ESTABELECIMENTOS,), 12)
-COMPANY_GROUP = TableGroup("company", "empresas", (EMPRESAS, SIMPLES, SOCIOS), 8)
+COMPANY_GROUP = TableGroup("company", "empresas", (EMPRESAS, SIMPLES, SOCIOS, TAX_REGIMES), 8)
 GROUPS = (ESTABLISHMENT_GROUP, COMPANY_GROUP)

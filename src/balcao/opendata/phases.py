@@ -28,7 +28,7 @@ from balcao.opendata.keys import (
     read_numbers,
     written_numbers,
 )
-from balcao.opendata.layout import EMPRESAS, TABLES, TableGroup
+from balcao.opendata.layout import EMPRESAS, LAYOUTS, TableGroup
 from balcao.opendata.plan import ROWS_PER_BLOCK, ImportPlan
 from balcao.opendata.progress import ProgressListener
 from balcao.opendata.scatter import ScatterTask, read_or_train
@@ -164,7 +164,7 @@ def sort_group(group: TableGroup, reading: GroupReading, context: ImportContext)
         for partition in range(sorting.partitions_done, partitions)
     ]
     stored_bytes = sum(part.bytes for part in parts) - sum(
-        report.read * (2 * TABLES[report.table].width - 1) for report in reading.reports
+        report.read * (2 * LAYOUTS[report.table].width - 1) for report in reading.reports
     )
     context.progress.begin(f"Ordenando {group.title}", stored_bytes * len(tasks) // partitions)
     for gathered in context.pool.run(gather, tasks, context.progress.advance):

@@ -37,7 +37,7 @@ class ImportPlan:
     def parts(self, group: TableGroup) -> tuple[Part, ...]:
         """Return the group's zips, in the order in which a key's rows are stored."""
         return tuple(
-            part for table in group.tables for part in self.inputs.parts if part.table == table.name
+            part for table in group.tables for part in self.inputs.rows if part.table == table.name
         )
 
     @property
@@ -50,7 +50,7 @@ class ImportPlan:
     @property
     def key(self) -> str:
         """A digest that changes when the snapshot would be different."""
-        return _digest(self.reading_key, [part.identity for part in self.inputs.parts])
+        return _digest(self.reading_key, [part.identity for part in self.inputs.rows])
 
 
 def make_plan(inputs: Inputs, extraction: date) -> ImportPlan:

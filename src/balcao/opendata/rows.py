@@ -19,6 +19,7 @@ from balcao.core.company import (
     Company,
     Partner,
     TaxOption,
+    TaxRegime,
     capital_of,
 )
 from balcao.opendata.layout import SEPARATOR
@@ -80,6 +81,7 @@ def company(
     rows: tuple[str, str | None, str | None],
     partners: Sequence[str],
     texts: Texts,
+    regimes: tuple[TaxRegime, ...] | None,
 ) -> Company:
     """Build an establishment with its company's data.
 
@@ -125,7 +127,24 @@ def company(
         mei=mei,
         capital_social=read_amount(capital),
         motivo_situacao_cadastral=_coded(reason.zfill(2), texts.reasons) if reason else None,
+        regime_tributario=regimes,
         codigo_municipio_ibge=_text(city, texts.cities_ibge, 4),
+    )
+
+
+def tax_regimes(rows: Sequence[str]) -> tuple[TaxRegime, ...]:
+    """Return the tax regimes in a company's tidy rows, by year.
+
+    Of rows that differ in the number of filings alone, the newest file has the most.
+    """
+    filings: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        _, year, form, count, partnership = row.split(_SEPARATOR)
+        key = year, partnership, form
+        filings[key] = max(filings.get(key, 0), int(count))
+    return tuple(
+        TaxRegime(int(year), form, count, partnership or None)
+        for (year, partnership, form), count in sorted(filings.items())
     )
 
 

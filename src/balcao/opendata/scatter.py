@@ -15,7 +15,7 @@ from balcao.opendata.compression import TrainTask, train_dictionary
 from balcao.opendata.encoding import EncodingCheck
 from balcao.opendata.errors import BadInput, TooManyRejects
 from balcao.opendata.keys import Numbers, Positions, ranges_of
-from balcao.opendata.layout import TABLES, TableGroup, TableLayout
+from balcao.opendata.layout import LAYOUTS, TAX_REGIMES, TableGroup, TableLayout
 from balcao.opendata.repair import Reject, repair
 from balcao.opendata.scan import (
     Fields,
@@ -28,6 +28,7 @@ from balcao.opendata.scan import (
 from balcao.opendata.spill import PartReport, SpillWriter
 from balcao.opendata.stored import distribute
 from balcao.opendata.tally import ColumnTally, Counter
+from balcao.opendata.tax_regimes import read_lines
 from balcao.opendata.worker_pool import Report
 
 # Longer batches make longer segments, which compress better and are read back in fewer reads.
@@ -42,6 +43,9 @@ LINE_BYTES_MAX = 1024 * 1024
 
 # More than any table may have in total: stop instead of reading the rest slowly.
 REJECTS_PER_PART_MAX = 1000
+
+# Of the optional files: with more unreadable lines than one in a hundred, another layout.
+_OPTIONAL_REJECTS_MIN, _OPTIONAL_REJECTS_SHARE = 10, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,22 @@ def read_or_train(task: ScatterTask | TrainTask, report: Report) -> PartReport |
     """Run a worker's task of the first phase."""
     if isinstance(task, TrainTask):
         return train_dictionary(task)
+    if task.part.table == TAX_REGIMES.name:
+        return scatter_optional(task, report)
     return scatter(task, report)
+
+
+def scatter_optional(task: ScatterTask, report: Report) -> PartReport:
+    """Read a zip without which the month is complete: one that cannot be read is left out."""
+    try:
+        return scatter(task, report)
+    except (BadInput, TooManyRejects) as error:
+        part = task.part
+        part_report = PartReport(part.file, part.table, 0, 0, [], ColumnTally(), str(error))
+        writer = SpillWriter(task.spill, compressed=task.compress_spill)
+        writer.write([[] for _ in range(len(task.bounds) + 1)])
+        writer.finish(part_report)
+        return part_report
 
 
 def scatter(task: ScatterTask, report: Report) -> PartReport:
@@ -96,7 +115,7 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     Raises `BadInput` for a damaged zip, `TooManyRejects` for a file that is something else.
     """
     part = task.part
-    table = TABLES[part.table]
+    table = LAYOUTS[part.table]
     counter = Counter(table, task.extraction, task.sample_one_in)
     writer = SpillWriter(task.spill, compressed=task.compress_spill)
     part_report = PartReport(part.file, part.table, 0, 0, [], ColumnTally())
@@ -105,7 +124,8 @@ def scatter(task: ScatterTask, report: Report) -> PartReport:
     pending = _PendingRows()
     held_bytes = 0
     try:
-        for fields in _checked(part, table, part_report, report):
+        read = _checked_regimes if table is TAX_REGIMES else _checked
+        for fields in read(part, table, part_report, report):
             numbers = key_numbers(fields, task.group)
             counter.count(fields, numbers)
             partition = ranges_of(numbers, task.bounds)
@@ -154,6 +174,38 @@ def _checked(
             yield fields
 
 
+def _checked_regimes(
+    part: Part, table: TableLayout, part_report: PartReport, report: Report
+) -> Iterator[Fields]:
+    """Yield the content of a file of tax regimes like `_checked`."""
+    has_header = False
+    for lines, packed_bytes in read_lines(part):
+        has_header |= lines.has_header
+        part_report.rejects += [
+            Reject(part_report.file, part_report.read + number, raw.decode("latin-1"))
+            for number, raw in lines.rejects
+        ]
+        _limit_rejects(part_report, REJECTS_PER_PART_MAX)
+        part_report.read += lines.records
+        if lines.clean:
+            fields = find_fields(lines.clean, table)
+            assert fields is not None, "rewritten lines are clean"
+            yield fields
+        report(part.file, packed_bytes, lines.records)
+    if not part_report.read and not has_header:
+        raise BadInput(f"{part.file} não tem nenhum registro")
+    most = max(_OPTIONAL_REJECTS_MIN, int(part_report.read * _OPTIONAL_REJECTS_SHARE))
+    _limit_rejects(part_report, most)
+
+
+def _limit_rejects(part_report: PartReport, most: int) -> None:
+    if len(part_report.rejects) > most:
+        raise TooManyRejects(
+            f"{part_report.file}: mais de {most} registros ilegíveis, o primeiro é o de número"
+            f" {part_report.rejects[0].record}; o leiaute mudou?"
+        )
+
+
 def _parse(
     buffer: bytes, table: TableLayout, part_report: PartReport, *, final: bool
 ) -> tuple[Fields | None, bytes]:
@@ -168,11 +220,7 @@ def _parse(
         Reject(part_report.file, part_report.read + number, raw.decode("latin-1"))
         for number, raw in repaired.rejects
     ]
-    if len(part_report.rejects) > REJECTS_PER_PART_MAX:
-        raise TooManyRejects(
-            f"{part_report.file}: mais de {REJECTS_PER_PART_MAX} registros ilegíveis, o primeiro "
-            f"é o de número {part_report.rejects[0].record}; o leiaute mudou?"
-        )
+    _limit_rejects(part_report, REJECTS_PER_PART_MAX)
     part_report.read += len(repaired.rejects)
     if not repaired.lines:
         return None, repaired.rest

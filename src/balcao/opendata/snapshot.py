@@ -15,7 +15,7 @@ import apsw
 import msgspec
 import zstandard
 
-from balcao.core.company import Coded, Company, masked, normalized
+from balcao.core.company import Coded, Company, TaxRegime, masked, normalized
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import MonthDetail
 from balcao.opendata.compression import Unpacker
@@ -30,10 +30,12 @@ from balcao.opendata.layout import (
     ESTABLISHMENT_GROUP,
     SIMPLES,
     SOCIOS,
+    TAX_REGIME_FILES,
+    TAX_REGIMES,
     TableGroup,
 )
 from balcao.opendata.municipalities import ibge_by_tom
-from balcao.opendata.rows import Texts, company, tidy
+from balcao.opendata.rows import Texts, company, tax_regimes, tidy
 
 FORMAT = 2
 _HEAD_OFFICE = "1"  # identificador_matriz_filial
@@ -49,8 +51,12 @@ CURRENT = "current"  # a small text file in the store that names the published s
 _SNAPSHOT_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.([1-9]\d*))?\.snapshot")
 
 
-class SnapshotInfo(msgspec.Struct, frozen=True):
-    """Metadata of a snapshot. Counts are rows by table."""
+class SnapshotInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Metadata of a snapshot. Counts are rows by table.
+
+    Files derived from a month contain its digest: a field added here must have a default, so that
+    those of earlier months stay valid.
+    """
 
     format: int
     extraction_date: date
@@ -62,6 +68,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True):
     blocks: dict[str, int]
     files: list[str]
     bytes_on_disk: int = 0  # of the file; filled in when it is opened
+    tax_regimes: tuple[str, ...] = ()  # which of the four optional files were imported
 
 
 class Snapshot:
@@ -78,6 +85,7 @@ class Snapshot:
         self._companies = _Blocks(connection, COMPANY_GROUP, info)
         domains = self.domains()
         self._texts = _texts(domains, info.extraction_date)
+        self._all_regimes = set(TAX_REGIME_FILES) <= set(info.tax_regimes)
         as_of = info.extraction_date.isoformat()
         self._details = DetailReader(domains, as_of)
 
@@ -117,6 +125,7 @@ class Snapshot:
             ),
             tidy(partners).split("\n") if partners else (),
             self._texts,
+            self._tax_regimes(tidy(_rows(rows, b"\nR%b\x1f" % root))),
         )
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
@@ -208,7 +217,14 @@ class Snapshot:
                     (row, block.rows.get(root), block.simples.get(root)),
                     block.partners.get(root, ()),
                     self._texts,
+                    self._tax_regimes("\n".join(block.tax_regimes.get(root, ()))),
                 )
+
+    def _tax_regimes(self, rows: str) -> tuple[TaxRegime, ...] | None:
+        """Return a company's tax regimes; None: not known (contract 9.18)."""
+        if not rows:
+            return () if self._all_regimes else None
+        return tax_regimes(rows.split("\n"))
 
     def simples(self, root: str) -> list[str] | None:
         """Return the fields of the root's row in Simples, as in the file."""
@@ -293,6 +309,7 @@ class _Companies:
         self.rows: dict[str, str] = {}
         self.simples: dict[str, str] = {}
         self.partners: dict[str, list[str]] = {}
+        self.tax_regimes: dict[str, list[str]] = {}
         for row in text.split("\n")[1:]:
             if row[0] == EMPRESAS.tag:
                 self.rows[row[1:9]] = row
@@ -300,6 +317,8 @@ class _Companies:
                 self.simples[row[1:9]] = row
             elif row[0] == SOCIOS.tag:
                 self.partners.setdefault(row[1:9], []).append(row)
+            elif row[0] == TAX_REGIMES.tag:
+                self.tax_regimes.setdefault(row[1:9], []).append(row)
 
 
 def _is_head_office(establishment: str) -> bool:

@@ -33,6 +33,7 @@ class PartReport(msgspec.Struct):
     mended: int  # records that were not clean and could be read
     rejects: list[Reject]
     tally: ColumnTally
+    left_out: str = ""  # why none of it is imported; of optional files only
 
 
 class SpillWriter:

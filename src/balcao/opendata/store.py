@@ -11,6 +11,7 @@ work/                     files from which an unfinished build resumes
 answers/, answers.lock    like work/ and lock, for answers
 search/, search.lock      like work/ and lock, for the search index
 lock                      held while building
+regime_tributario/        files of tax regimes that the operator keeps (`tax_regimes.py`), optional
 fetched/                  zips that are being downloaded, a folder for each month (`fetching/`)
 fetch.json, fetch.lock    progress of the download, and the lock held meanwhile
 """
@@ -28,7 +29,7 @@ from typing import Self
 
 import msgspec
 
-from balcao.opendata.archive import Part
+from balcao.opendata.archive import Part, tax_regime_file
 from balcao.opendata.errors import BuildRunning, NoRoom, OpenDataError
 from balcao.opendata.files import make_durable
 from balcao.opendata.plan import ImportPlan
@@ -46,6 +47,7 @@ from balcao.opendata.snapshot import (
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _LOCK = "lock"
+_TAX_REGIMES = "regime_tributario"
 # Longer than `is_building` holds the lock, too short to be noticed.
 _PROBE_SECONDS = 0.02
 
@@ -111,7 +113,7 @@ class Work(WorkFolder):
     def __init__(self, store: Path, plan: ImportPlan) -> None:
         self._plan = plan
         building = f"{plan.key}.building"
-        spills = {self._spill_name(part) for part in plan.inputs.parts}
+        spills = {self._spill_name(part) for part in plan.inputs.rows}
         bounds = f"{plan.reading_key}.bounds"
         keep = {building, f"{building}-journal", bounds, *spills}
         super().__init__(store, "work", _LOCK, keep)
@@ -157,6 +159,16 @@ def write_rejects(path: Path, rejects: Iterable[Reject]) -> None:
     """Write one JSON object per line. They may name people: only the file's owner can read it."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.writelines(msgspec.json.encode(reject) + b"\n" for reject in rejects)
+
+
+def kept_files(store: Path) -> Sequence[Path]:
+    """Return the files of tax regimes in the store, which belong to every month that is imported.
+
+    The publisher has withdrawn its own, so an operator keeps the last ones here.
+    """
+    folder = store / _TAX_REGIMES
+    found = sorted(folder.iterdir()) if folder.is_dir() else ()
+    return [path for path in found if path.is_file() and tax_regime_file(path.name) is not None]
 
 
 def published(store: Path) -> Snapshot | None:

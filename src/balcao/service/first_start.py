@@ -131,7 +131,7 @@ def _make_month(
     size = max(settings.sandbox_establishments, len(EXISTING_COMPANIES))
     try:
         report("Gerando os dados abertos fictícios da sandbox")
-        month = generate(scratch, size, SEED, include=EXISTING_COMPANIES)
+        month = generate(scratch, size, SEED, include=EXISTING_COMPANIES, tax_regimes=True)
         report("Importando os dados abertos fictícios da sandbox")
         build(month.files, store, today=civil_day(now_ms()), workers=1)
         if settings.opendata_search:

@@ -11,11 +11,20 @@ from itertools import pairwise
 
 from balcao.fiction.calendar import DAYS
 from balcao.fiction.companies import company_of
+from balcao.fiction.digits import cnpj
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.month import dirt
 from balcao.fiction.month.mixing import salt, shuffled
 from balcao.fiction.month.plan import MonthPlan
-from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction, Simples
+from balcao.fiction.records import (
+    CompanyFiction,
+    Establishment,
+    PartnerFiction,
+    Simples,
+    TaxRegimeFiction,
+)
+from balcao.fiction.root_facts import root_facts
+from balcao.fiction.tax_regimes import FILES, PRESUMED, tax_regimes_of
 
 # A lookup is faster than formatting. Includes the days of promised rows.
 DATES = {day: day.strftime("%Y%m%d") for day in DAYS}
@@ -71,6 +80,22 @@ def simples_row(root: str, s: Simples) -> str:
     )
 
 
+def tax_regime_row(document: str, regime: TaxRegimeFiction) -> str:
+    """Return a line of a file of tax regimes, which has the punctuation of documents."""
+    partnership = _punctuated(regime.partnership) if regime.partnership else "0"
+    return f"{regime.year},{_punctuated(document)},{partnership},{regime.form},{regime.filings}\n"
+
+
+def _punctuated(c: str) -> str:
+    return f"{c[:2]}.{c[2:5]}.{c[5:8]}/{c[8:12]}-{c[12:]}"
+
+
+def tax_regime_entry(regime: TaxRegimeFiction) -> str:
+    """Return the name of the file a line is in; that of presumed profit has one for each year."""
+    file = FILES[regime.form]
+    return f"{file}/{file} {regime.year}.csv" if regime.form == PRESUMED else f"{file}.csv"
+
+
 def _day(day: date | None) -> str:
     return "00000000" if day is None else DATES[day]
 
@@ -86,16 +111,19 @@ class Chunk:
 
     parts: dict[str, list[bytes]]
     records: dict[str, int]
+    tax_regimes: dict[str, bytes]  # by name of the file in its zip
 
 
 class _Rows:
     """The rows of a chunk, by table."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_tax_regimes: bool) -> None:
+        self._with_tax_regimes = with_tax_regimes
         self.companies: list[str] = []
         self.establishments: list[str] = []
         self.partners: list[str] = []
         self.simples: list[str] = []
+        self.tax_regimes: dict[str, list[str]] = {}
 
     def add_root(self, root: str) -> None:
         company = company_of(root)
@@ -104,16 +132,22 @@ class _Rows:
             self.partners.append(partner_row(root, partner))
         if company.simples is not None:
             self.simples.append(simples_row(root, company.simples))
+        for regime in tax_regimes_of(company) if self._with_tax_regimes else ():
+            document = cnpj(root, root_facts(root).head_office_order)
+            lines = self.tax_regimes.setdefault(tax_regime_entry(regime), [])
+            lines.append(tax_regime_row(document, regime))
 
     def add_establishment(self, document: str) -> None:
         self.establishments.append(establishment_row(establishment_of(document)))
 
 
-def build_chunk(plan: MonthPlan, number: int, dirt_times: float) -> Chunk:
+def build_chunk(
+    plan: MonthPlan, number: int, dirt_times: float, with_tax_regimes: bool = False
+) -> Chunk:
     """Return a chunk. `dirt_times` multiplies the rates of dirt; with 0 there is none."""
     plan = _prepared(plan)
     key = salt(plan.seed, "chunk", number)
-    rows = _drawn_rows(plan, number)
+    rows = _drawn_rows(plan, number, _Rows(with_tax_regimes=with_tax_regimes))
     if dirt_times:
         dirt.add_dirt(rows.establishments, dirt.ESTABLISHMENT_DIRT, salt(key, "E"), dirt_times)
         dirt.add_dirt(rows.companies, dirt.COMPANY_DIRT, salt(key, "C"), dirt_times)
@@ -136,6 +170,9 @@ def build_chunk(plan: MonthPlan, number: int, dirt_times: float) -> Chunk:
             table: _deal(lines, parts, salt(key, table)) for table, (lines, parts) in tables.items()
         },
         records={table: len(lines) for table, (lines, _) in tables.items()},
+        tax_regimes={
+            entry: "".join(lines).encode("ascii") for entry, lines in rows.tax_regimes.items()
+        },
     )
 
 
@@ -145,8 +182,7 @@ def _prepared(plan: MonthPlan) -> MonthPlan:
     return plan
 
 
-def _drawn_rows(plan: MonthPlan, number: int) -> _Rows:
-    rows = _Rows()
+def _drawn_rows(plan: MonthPlan, number: int, rows: _Rows) -> _Rows:
     for root in plan.roots(plan.numbers_of(number)):
         rows.add_root(root)
     for document in plan.documents_of(number):

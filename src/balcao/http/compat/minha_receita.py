@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import msgspec
 
-from balcao.core.company import Coded, Partner
+from balcao.core.company import Coded, Partner, TaxRegime
 from balcao.core.documents import Cnpj
 from balcao.core.errors import CnpjNotFound, InvalidCnpj, MethodNotAllowed
 from balcao.core.month_detail import PartnerDetail, partners_with_details
@@ -53,6 +53,15 @@ class FlatPartner(msgspec.Struct, frozen=True):
     qualificacao_representante_legal: str | None
     codigo_faixa_etaria: int | None
     faixa_etaria: str | None
+
+
+class FlatRegime(msgspec.Struct, frozen=True):
+    """A form of taxation in a year."""
+
+    ano: int
+    cnpj_da_scp: str | None
+    forma_de_tributacao: str
+    quantidade_de_escrituracoes: int
 
 
 class FlatCompany(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +114,7 @@ class FlatCompany(msgspec.Struct, frozen=True, kw_only=True):
     porte: str | None
     ente_federativo_responsavel: str
     qsa: Sequence[FlatPartner]
-    regime_tributario: None = None  # of no source of ours
+    regime_tributario: Sequence[FlatRegime] | None
 
 
 def flat(found: CompatInput) -> FlatCompany:
@@ -169,6 +178,17 @@ def flat(found: CompatInput) -> FlatCompany:
         porte=size_text,
         ente_federativo_responsavel=company.ente_federativo_responsavel or "",
         qsa=[_partner(*each) for each in partners_with_details(company, month)],
+        regime_tributario=[_regime(each) for each in company.regime_tributario or ()] or None,
+    )
+
+
+def _regime(regime: TaxRegime) -> FlatRegime:
+    partnership = regime.cnpj_da_scp
+    return FlatRegime(
+        regime.ano,
+        _punctuated(partnership) if partnership else None,
+        regime.forma_de_tributacao,
+        regime.quantidade_de_escrituracoes,
     )
 
 

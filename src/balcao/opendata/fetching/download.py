@@ -15,9 +15,10 @@ from typing import IO
 
 import httpx2
 
-from balcao.opendata.archive import discover, read_chunks
+from balcao.opendata.archive import discover, inspect_tax_regimes, read_chunks
 from balcao.opendata.errors import BadInput, FetchFailed, MonthChanged, ShareGone
 from balcao.opendata.fetching.month_selection import (
+    TAX_REGIME_ZIPS,
     MonthListing,
     extraction_stamp,
     first_entry_name,
@@ -58,7 +59,10 @@ class Download:
         try:
             async with asyncio.TaskGroup() as group:
                 for name in largest_first:
-                    group.create_task(self.download_one(name))
+                    optional = name in TAX_REGIME_ZIPS
+                    group.create_task(
+                        self._download_optional(name) if optional else self.download_one(name)
+                    )
         except BaseExceptionGroup as errors:
             raise _most_important(errors) from errors
 
@@ -79,6 +83,11 @@ class Download:
             reason = await self._attempt(name, partial, total)
             retries = retries.after(progress=size_of(partial) > before)
         partial.replace(path)
+
+    async def _download_optional(self, name: str) -> None:
+        """Download a zip without which the month is complete."""
+        with suppress(FetchFailed):
+            await self.download_one(name)
 
     def find_damage(self, stamp: str) -> Mapping[str, str]:
         """Return what is wrong with downloaded zips, by name; `stamp` is the month's extraction.
@@ -182,6 +191,8 @@ def _most_important(errors: BaseExceptionGroup) -> BaseException:
 
 
 def _damage(path: Path, stamp: str) -> str | None:
+    if path.name in TAX_REGIME_ZIPS:  # optional, and without the date of an extraction
+        return _damage_of_optional(path) if path.exists() else None
     try:
         found = discover([path])
         (part,) = (*found.parts, *found.domains)
@@ -194,3 +205,14 @@ def _damage(path: Path, stamp: str) -> str | None:
     except (BadInput, ValueError) as error:
         return str(error) if isinstance(error, BadInput) else f"{path.name} não é do CNPJ"
     return None
+
+
+def _damage_of_optional(path: Path) -> str | None:
+    try:
+        parts = inspect_tax_regimes(path)
+        for part in parts:
+            for _ in read_chunks(part):
+                pass
+    except BadInput as error:
+        return str(error)
+    return None if parts else f"{path.name} está danificado"

@@ -10,7 +10,7 @@ from datetime import date
 import msgspec
 
 from balcao.opendata.archive import INNER_DATE
-from balcao.opendata.layout import DOMAINS, PARTS_PER_TABLE
+from balcao.opendata.layout import DOMAINS, PARTS_PER_TABLE, TAX_REGIME_FILES
 
 # Only these are downloaded: there are also old and huge archives (`rfb-open-data.md`, section 2).
 ZIP_NAMES: frozenset[str] = frozenset(
@@ -20,6 +20,10 @@ ZIP_NAMES: frozenset[str] = frozenset(
         *(f"{domain}.zip" for domain in DOMAINS),
     }
 )
+
+# Taken if they are published, in the month's folder or in one of their own next to the months.
+TAX_REGIME_ZIPS = frozenset(f"{file}.zip" for file in TAX_REGIME_FILES)
+TAX_REGIME_FOLDER = "regime_tributario"
 
 # No marker shows that a month is complete: it counts as complete when unchanged for so long.
 UNCHANGED_MS = 10 * 60_000

@@ -10,11 +10,18 @@ and nothing is read beyond the limits.
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from balcao.opendata.errors import FetchFailed, ShareFailed
-from balcao.opendata.fetching.month_selection import ZIP_NAMES, Sizes, is_month
+from balcao.opendata.fetching.month_selection import (
+    TAX_REGIME_FOLDER,
+    TAX_REGIME_ZIPS,
+    ZIP_NAMES,
+    Sizes,
+    is_month,
+)
 from balcao.opendata.fetching.share_client import ShareClient
 
 # Some months of some 40 files each, and unrelated files.
@@ -103,6 +110,7 @@ class Folder:
     url: str  # ends in a slash
     token: str | None = None  # the user name, with an empty password
     plain: bool = False  # a page of links, not WebDAV
+    tax_regimes_apart: bool = False  # there is a folder of them next to the months
 
     @property
     def host(self) -> str:
@@ -117,20 +125,30 @@ class Folder:
         return {"authorization": f"Basic {signed}"}
 
     def file(self, month: str, name: str) -> str:
-        return f"{self.url}{month}/{name}"
+        apart = self.tax_regimes_apart and name in TAX_REGIME_ZIPS
+        return f"{self.url}{TAX_REGIME_FOLDER if apart else month}/{quote(name)}"
 
-    async def months(self, client: ShareClient) -> Sequence[str]:
+    async def published(self, client: ShareClient) -> "PublishedMonths":
         """Return the published months, unordered. Raises `FetchFailed`."""
-        return [name for name in await self._names(client, self.url) if is_month(name)]
+        names = await self._names(client, self.url)
+        folder = replace(self, tax_regimes_apart=TAX_REGIME_FOLDER in names)
+        return PublishedMonths(folder, [name for name in names if is_month(name)])
 
     async def sizes(self, client: ShareClient, month: str) -> Sizes:
-        """Return the sizes of the month's zips, without other files. Raises `FetchFailed`."""
-        url = f"{self.url}{month}/"
-        found = await self._names(client, url)
-        zips = {name: size for name, size in found.items() if name in ZIP_NAMES}
-        if not self.plain:
-            return zips
-        return {name: await self._size(client, f"{url}{name}") for name in sorted(zips)}
+        """Return the sizes of the month's zips, without other files. Raises `FetchFailed`.
+
+        Those of tax regimes, which are optional, only if they have content.
+        """
+        found = await self._names(client, f"{self.url}{month}/")
+        zips = {name: size for name, size in found.items() if name in ZIP_NAMES | TAX_REGIME_ZIPS}
+        if self.tax_regimes_apart:
+            zips = {name: size for name, size in zips.items() if name in ZIP_NAMES}
+            with suppress(FetchFailed):
+                more = await self._names(client, f"{self.url}{TAX_REGIME_FOLDER}/")
+                zips |= {name: size for name, size in more.items() if name in TAX_REGIME_ZIPS}
+        if self.plain:
+            zips = {name: await self._size(client, self.file(month, name)) for name in sorted(zips)}
+        return {name: size for name, size in zips.items() if size or name in ZIP_NAMES}
 
     async def head(self, client: ShareClient, month: str, name: str) -> bytes:
         """Return the first bytes of a zip. Raises `FetchFailed`."""
@@ -199,7 +217,7 @@ async def list_published(
     for address in addresses:
         for folder in candidate_folders(address):
             try:
-                found.append(PublishedMonths(folder, await folder.months(client)))
+                found.append(await folder.published(client))
                 break
             except FetchFailed as error:
                 reasons[str(error)] = None

@@ -32,6 +32,7 @@ from balcao.opendata.fetching.download import Download, size_of
 from balcao.opendata.fetching.month_selection import (
     RECHECK_MS,
     UNCHANGED_MS,
+    ZIP_NAMES,
     MonthListing,
     extraction_stamp,
     first_entry_name,
@@ -192,7 +193,7 @@ class _Run:
         self, client: ShareClient, source: Folder, listing: MonthListing
     ) -> str | None:
         """Return the extraction of all zips, by their inner names; None: they differ."""
-        names = sorted(listing.sizes)
+        names = sorted(ZIP_NAMES & listing.sizes.keys())
         heads = await _gather([source.head(client, listing.month, name) for name in names])
         inner = {name: first_entry_name(head) for name, head in zip(names, heads, strict=True)}
         stamps = {
@@ -225,7 +226,8 @@ class _Run:
         if damages := await asyncio.to_thread(download.find_damage, stamp):
             for name in damages:
                 download.discard(name)
-            raise BadInput("baixado duas vezes, " + "; ".join(damages.values()))
+            if needed := [text for name, text in damages.items() if name in ZIP_NAMES]:
+                raise BadInput("baixado duas vezes, " + "; ".join(needed))
 
     def _count(self, file: str, more: int) -> None:
         self.state_file.count(more)

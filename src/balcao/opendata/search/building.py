@@ -28,7 +28,7 @@ from balcao.opendata.layout import COMPANY_GROUP, ESTABLISHMENT_GROUP, GROUPS, T
 from balcao.opendata.progress import Listeners, ProgressListener
 from balcao.opendata.search.index import SearchIndex, identity_of, index_path
 from balcao.opendata.search.ordinals import KEYS_PER_BLOCK, pack_keys, unpack_keys
-from balcao.opendata.search.texts import TextMaker
+from balcao.opendata.search.texts import TABLES, TextMaker
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.opendata.store import WorkFolder
 from balcao.opendata.stored import StoredRows
@@ -159,7 +159,7 @@ def _sorted(text: bytes, group: TableGroup) -> Iterator[tuple[Sequence[bytes], N
     """
     rows = StoredRows(text, group)
     keys, lines = rows.numbers, text.split(b"\n")
-    for table in group.tables:
+    for table in (each for each in group.tables if each in TABLES):
         own = np.flatnonzero(rows.tags == ord(table.tag))
         order = own[np.argsort(keys[own], kind="stable")]
         yield lines, keys[order], order

@@ -34,7 +34,7 @@ from balcao.core.search_record import (
     tokens_of,
 )
 from balcao.opendata.keys import Bytes, Numbers, Positions
-from balcao.opendata.layout import GROUPS
+from balcao.opendata.layout import EMPRESAS, ESTABELECIMENTOS, SIMPLES, SOCIOS
 from balcao.opendata.scan import Flags
 from balcao.opendata.search.columns import Columns, are_digits
 from balcao.opendata.search.records import RowReader
@@ -54,8 +54,8 @@ _NOT_INFORMED = np.frombuffer(ACTIVITY_NOT_INFORMED.encode(), np.uint8)
 _IS_PERSON = np.array([is_person(f"{nature:04d}") for nature in range(10**_NATURE_WIDTH)])
 _PLACES = 10 ** np.arange(_NATURE_WIDTH)[::-1]
 
-
-TABLES = tuple(table for group in GROUPS for table in group.tables)
+# The indexed tables, in the order of `texts`.
+TABLES = (ESTABELECIMENTOS, EMPRESAS, SIMPLES, SOCIOS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,8 +210,9 @@ _DATED_BYTES_MAX = 28
 # Fields that answers cached by earlier versions do not have (contract 9.18).
 _ADDED = (
     b',"simples":null,"mei":null,"capital_social":null,"motivo_situacao_cadastral":null'
-    b',"codigo_municipio_ibge":null'
+    b',"regime_tributario":null,"codigo_municipio_ibge":null'
 )
+_NO_REGIMES = b',"regime_tributario":null'  # before the last field
 _LAST_FIELD = b',"codigo_municipio_ibge":'
 _LAST_FIELD_BYTES_MAX = 64  # with its value
 
@@ -237,9 +238,13 @@ def _parted(outcome: Delivered) -> tuple[bytes, bytes]:
 
 def _whole(company: bytes) -> bytes:
     """Return a company's JSON with all fields: cached by an earlier version, it lacks some."""
-    if company.rfind(_LAST_FIELD, -_LAST_FIELD_BYTES_MAX) >= 0:
+    at = company.rfind(_LAST_FIELD, -_LAST_FIELD_BYTES_MAX)
+    if at < 0:
+        return company[:-1] + _ADDED + b"}"
+    # The list of tax regimes ends in a bracket; the field before it, of earlier versions, does not.
+    if company[at - 1 : at] == b"]" or company.endswith(_NO_REGIMES, 0, at):
         return company
-    return company[:-1] + _ADDED + b"}"
+    return company[:at] + _NO_REGIMES + company[at:]
 
 
 OPERATION = CompanyLookup

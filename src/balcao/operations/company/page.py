@@ -87,6 +87,7 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Capital social", _amount(said.get("capital_social"))),
             ("Simples Nacional", _option(said.get("simples"))),
             ("MEI", _option(said.get("mei"))),
+            ("Regime tributário", _newest_regime(said)),
             ("Motivo da situação", _reason(said)),
             ("Ente federativo responsável", said.get("ente_federativo_responsavel")),
             ("Situação especial", _special(said)),
@@ -157,6 +158,18 @@ def _option(option: Body | None) -> str | None:
         return f"Optante, desde {day(since)}" if since else "Optante"
     until = option.get("ate")
     return f"Não optante, desde {day(until)}" if until else "Não optante"
+
+
+def _newest_regime(said: Body) -> str | None:
+    """Return the newest year's forms: `Lucro presumido (2023)`; None: none known."""
+    regimes: Sequence[Body] = said.get("regime_tributario") or ()
+    year = max((each["ano"] for each in regimes), default=None)
+    forms = dict.fromkeys(each["forma_de_tributacao"] for each in regimes if each["ano"] == year)
+    return f"{' / '.join(map(_regime_title, forms))} ({year})" if forms else None
+
+
+def _regime_title(form: str) -> str:
+    return form.capitalize().replace("irpj", "IRPJ")
 
 
 def _amount(amount: float | None) -> str | None:
@@ -280,6 +293,13 @@ SHEET_COLUMNS = SheetColumns(
         SheetFact("capital_social", "Capital social", "Capital social, em reais.", _capital),
         fact("simples", "response.simples.optante", "Simples Nacional", "Se é optante.", 16),
         fact("mei", "response.mei.optante", "MEI", "Se é optante.", 10),
+        SheetFact(
+            "regime_tributario",
+            "Regime tributário",
+            "Forma de tributação do ano mais recente, com o ano.",
+            lambda body: _newest_regime(within(body, "response") or {}),
+            width=24,
+        ),
         SheetFact("cnae", "CNAE", "Código da atividade principal.", _cnae, width=12),
         fact(
             "atividade",

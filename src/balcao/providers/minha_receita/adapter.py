@@ -21,6 +21,7 @@ from balcao.core.company import (
     STATUS_TEXTS,
     DatedCompany,
     Partner,
+    TaxRegime,
 )
 from balcao.core.errors import SourceError, SourceFailed, SourceUnavailable
 from balcao.core.questions import Inquiry
@@ -57,6 +58,13 @@ class _Partner(msgspec.Struct):
     nome_representante_legal: str | None = None
     codigo_faixa_etaria: int | None = None
     faixa_etaria: str | None = None
+
+
+class _Regime(msgspec.Struct):
+    ano: Number | None = None
+    cnpj_da_scp: str | None = None
+    forma_de_tributacao: str | None = None
+    quantidade_de_escrituracoes: Number | None = None
 
 
 class _Updated(msgspec.Struct):
@@ -105,6 +113,7 @@ class _Company(msgspec.Struct):
     data_exclusao_do_mei: str | None = None
     capital_social: int | float | None = None
     qsa: PartnerList[_Partner] | None = None
+    regime_tributario: PartnerList[_Regime] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +242,8 @@ class MinhaReceitaAdapter:
             motivo_situacao_cadastral=replies.reason(
                 data.motivo_situacao_cadastral, data.descricao_motivo_situacao_cadastral
             ),
+            # "none" and "not loaded" are the same there
+            regime_tributario=_regimes(data.regime_tributario or ()) or None,
             codigo_municipio_ibge=replies.code(data.codigo_municipio_ibge, 7),
         )
 
@@ -247,6 +258,19 @@ class MinhaReceitaAdapter:
             faixa_etaria=_text_of(AGE_BAND_TEXTS, data.codigo_faixa_etaria, 1, data.faixa_etaria),
             data_entrada_sociedade=replies.entry_day(data.data_entrada_sociedade),
         )
+
+
+def _regimes(given: Sequence[_Regime]) -> tuple[TaxRegime, ...]:
+    return tuple(
+        TaxRegime(
+            each.ano,
+            form,
+            each.quantidade_de_escrituracoes or 0,
+            replies.without_punctuation(each.cnpj_da_scp),
+        )
+        for each in given
+        if each.ano and (form := text(each.forma_de_tributacao)) is not None
+    )
 
 
 def day_of_data(reply: HttpReply) -> str | None:

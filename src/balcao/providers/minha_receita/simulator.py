@@ -14,7 +14,13 @@ from balcao.core.company import (
 )
 from balcao.core.personal import mask_cpf_in_text
 from balcao.fiction import codes, company_of, establishment_of, exists
-from balcao.fiction.records import CompanyFiction, Establishment, PartnerFiction
+from balcao.fiction.records import (
+    CompanyFiction,
+    Establishment,
+    PartnerFiction,
+    TaxRegimeFiction,
+)
+from balcao.fiction.tax_regimes import tax_regimes_of
 from balcao.providers.simulation.faults import FaultInjector, ReplyFactory
 from balcao.providers.simulation.messages import (
     PLAIN,
@@ -204,7 +210,16 @@ def _company_fields(c: CompanyFiction) -> dict[str, object]:
         "porte": SIZE_TEXTS.get(c.size, "NÃO INFORMADO"),
         "ente_federativo_responsavel": c.federative_entity,
         "qsa": [_partner(partner) for partner in c.partners],
-        "regime_tributario": None,
+        "regime_tributario": [_tax_regime(regime) for regime in tax_regimes_of(c)] or None,
+    }
+
+
+def _tax_regime(regime: TaxRegimeFiction) -> dict[str, object]:
+    return {
+        "ano": regime.year,
+        "cnpj_da_scp": punctuated(regime.partnership) if regime.partnership else None,
+        "forma_de_tributacao": regime.form,
+        "quantidade_de_escrituracoes": regime.filings,
     }
 
 
