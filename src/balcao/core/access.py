@@ -41,6 +41,7 @@ class Account:
     created_ms: int
     month: str = ""  # civil month of the last entry; empty before the first one
     suspended_ms: int | None = None  # keys and lookups of users are refused since then
+    watched: int = 0  # items of its portfolio
 
     @property
     def has_certificates(self) -> bool:
@@ -59,6 +60,7 @@ class Account:
             key_per_minute=None,
             key_per_day=None,
             user_id=user_id,
+            watches=self.watched > 0,
         )
 
 
@@ -148,6 +150,7 @@ class Caller(msgspec.Struct, frozen=True):
     key_per_day: int | None
     user_id: int | None = None  # in the web application
     restrictions: KeyRestrictions | None = None
+    watches: bool = False  # the account's portfolio has items
 
     @property
     def administers(self) -> bool:

@@ -18,6 +18,7 @@ from balcao.core.certificates import CertificateSummary, MediaType
 from balcao.core.documents import CNPJ_CHARACTERS
 from balcao.core.events import NewEvent
 from balcao.core.idempotency import RecordedAnswer
+from balcao.core.observations import Observation
 from balcao.core.people import Action, Signature
 from balcao.core.result_summary import ResultSummary
 
@@ -286,6 +287,7 @@ Change: TypeAlias = (
     | Enqueue
     | RowMoved
     | NewEvent
+    | Observation
 )
 
 

@@ -123,14 +123,15 @@ def merged(main: Registrations, helper: Registrations) -> Registrations:
 
     Both are about the same UF. `main` alone determines which registrations exist and are active.
     """
-    known = {_number(each.inscricao_estadual): each for each in helper.inscricoes}
+    known = {bare_number(each.inscricao_estadual): each for each in helper.inscricoes}
     return msgspec.structs.replace(
         main,
         nome=main.nome or helper.nome,
         uf_principal=main.uf_principal or helper.uf_principal,
         com_endereco=main.com_endereco or helper.com_endereco,
         inscricoes=tuple(
-            _filled(each, known.get(_number(each.inscricao_estadual))) for each in main.inscricoes
+            _filled(each, known.get(bare_number(each.inscricao_estadual)))
+            for each in main.inscricoes
         ),
     )
 
@@ -152,7 +153,7 @@ def once_each(record: AnyRegistrations) -> AnyRegistrations | None:
     """
     found: dict[str, Registration] = {}
     for each in record.inscricoes:
-        number = _number(each.inscricao_estadual)
+        number = bare_number(each.inscricao_estadual)
         earlier = found.get(number)
         if earlier is not None and _contradict(earlier, each):
             return None
@@ -184,7 +185,7 @@ def _filled(main: Registration, helper: Registration | None) -> Registration:
     )
 
 
-def _number(text: str) -> str:
+def bare_number(text: str) -> str:
     """Return a number without leading zeros and punctuation, which differ by source."""
     return re.sub(r"[^0-9A-Z]", "", text.upper()).lstrip("0")
 

@@ -89,7 +89,9 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         conclusion = available.conclude(context)
         if not conclusion.credits:
             return ()
-        self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
+        self.reply, changes = Billing(context).prepare_charge(
+            conclusion, available.outcomes, context.at_ms
+        )
         return changes
 
     def paid(self, verdicts: Sequence[Verdict] | None, outcome: Refusal | Exception | None) -> None:
@@ -106,7 +108,9 @@ class FastRequest(msgspec.Struct, gc=False, eq=False):
         try:
             if available is not None:
                 conclusion = available.conclude(context)
-                self.reply, changes = Billing(context).prepare_charge(conclusion, context.at_ms)
+                self.reply, changes = Billing(context).prepare_charge(
+                    conclusion, available.outcomes, context.at_ms
+                )
                 if changes:
                     context.parts.desk.commit_nowait(changes, self._on_charged)
                     return

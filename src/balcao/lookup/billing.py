@@ -44,10 +44,11 @@ from balcao.core.ledger import (
     Trace,
     Unbind,
 )
-from balcao.core.outcomes import Conclusion, Reply, reply_of
+from balcao.core.outcomes import Conclusion, Outcome, Reply, reply_of
 from balcao.core.tariff import ERROR
 from balcao.lookup import traces
 from balcao.lookup.context import LookupContext
+from balcao.lookup.observing import observations_of
 from balcao.operations import envelope
 from balcao.storage.engine import Attempt
 from balcao.storage.group_commit import Callback
@@ -110,31 +111,38 @@ class Billing:
             replayed=True,
         )
 
-    async def charge(self, conclusion: Conclusion) -> Reply:
+    async def charge(self, conclusion: Conclusion, outcomes: Sequence[Outcome]) -> Reply:
         """Post the price in one step and record the answer under its key.
+
+        `outcomes`: of which it was concluded, for the account's watched subjects.
 
         Raises `CeilingOfRequest`, `InsufficientCredits`, `CeilingReached`, `StillRunning`.
         """
-        reply, changes = self.prepare_charge(conclusion, self._parts.now_ms())
+        reply, changes = self.prepare_charge(conclusion, outcomes, self._parts.now_ms())
         if changes and (declined := await self._desk.commit(changes)) is not None:
             return await self.resolve_refusal(declined)
         return reply
 
-    def prepare_charge(self, conclusion: Conclusion, now_ms: int) -> tuple[Reply, Sequence[Change]]:
+    def prepare_charge(
+        self, conclusion: Conclusion, outcomes: Sequence[Outcome], now_ms: int
+    ) -> tuple[Reply, Sequence[Change]]:
         """Return the reply, and the changes to commit before it is sent (none if it is free).
 
-        `now_ms`: when it was concluded. Raises `CeilingOfRequest`.
+        `now_ms`: when it was concluded, of these outcomes. Raises `CeilingOfRequest`.
         """
         context = self._context
         if context.credits_max is not None:
             self._check_credits_max(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
+        observed: Sequence[Change] = ()
+        if context.caller.watches:
+            observed = observations_of(context, outcomes, now_ms)
         if context.key_digest is None and conclusion.credits:  # the most frequent case
             charge = traces.traced_charge(context, conclusion, now_ms)
             named = self._named_receipt(conclusion)
             if not named and context.hooks is None:
-                return reply, (charge,)
-            return reply, (charge, *named, *self._row_change(reply))
+                return reply, (charge, *observed)
+            return reply, (charge, *named, *self._row_change(reply), *observed)
         changes: list[Change] = []
         if conclusion.credits:
             assert conclusion.origin is not None
@@ -145,11 +153,10 @@ class Billing:
         changes += self._row_change(reply)
         keyed = context.key_digest is not None
         trace = traces.conclusion_trace(context, conclusion, now_ms, with_summary=keyed)
-        if not changes:  # the reply need not wait for the trace
+        if not changes and not observed:  # the reply need not wait for the trace
             self._note(trace)
             return reply, ()
-        changes.append(trace)
-        return reply, changes
+        return reply, [*changes, trace, *observed]
 
     async def hold(self) -> Reply | None:
         """Hold the operation's greatest price and bind the key, in one commit (contract 5.1).
@@ -168,16 +175,21 @@ class Billing:
             raise
         return None if declined is None else await self.resolve_refusal(declined)
 
-    async def settle(self, conclusion: Conclusion) -> Reply:
-        """Charge the price, release the rest of the hold, and record the answer under its key."""
+    async def settle(self, conclusion: Conclusion, outcomes: Sequence[Outcome] = ()) -> Reply:
+        """Charge the price, release the rest of the hold, and record the answer under its key.
+
+        `outcomes`: of which it was concluded, for the account's watched subjects.
+        """
         reply = reply_of(self._context.request_id, conclusion)
         settled = self._settled(conclusion.credits, conclusion.rule, conclusion.origin)
-        changes = [settled, *self._named_receipt(conclusion), *self._finish(reply)]
+        changes: list[Change] = [settled, *self._named_receipt(conclusion), *self._finish(reply)]
         changes += self._row_change(reply)
         now_ms = self._parts.now_ms()
         changes.append(
             traces.conclusion_trace(self._context, conclusion, now_ms, with_summary=True)
         )
+        if self._context.caller.watches:
+            changes += observations_of(self._context, outcomes, now_ms)
         await self._end(changes, self._finish_with_failure)
         return reply
 

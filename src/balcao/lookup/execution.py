@@ -90,7 +90,7 @@ async def look_up(
             # 4  Everything is available: the charge and the answer are one commit.
             known = [outcome for outcome in available if outcome is not None]
             if len(known) == len(available):
-                return await billing.charge(await conclude(context, known))
+                return await billing.charge(await conclude(context, known), known)
             if question.strategy is Strategy.SO_CACHE:
                 raise NothingInCache
 
@@ -115,12 +115,13 @@ async def _ask_and_settle(context: LookupContext, available: Sequence[Outcome | 
         # 5  Hold the credits and bind the key before any source is asked.
         if (replayed := await billing.hold()) is not None:
             return replayed
+        outcomes: Sequence[Outcome] = ()
         try:
             home: str | Absent | None = None
             if context.question.home_unknown:
                 home = await resolve_home_uf(context, until)
             if isinstance(home, Absent):
-                outcomes: Sequence[Outcome] = [ProvenAbsence(home.source)]
+                outcomes = [ProvenAbsence(home.source)]
             else:
                 context = context if home is None else context.at_home(home)
                 outcomes = await ask_for_the_rest(context, available, joining, until)
@@ -134,9 +135,9 @@ async def _ask_and_settle(context: LookupContext, available: Sequence[Outcome | 
             raise
         except Exception as bug:
             log.exception("lookup.bug", operation=context.operation.path)
-            conclusion = billing.refusal(bug)
+            conclusion, outcomes = billing.refusal(bug), ()
         # 7  Settle and record in one commit.
-        return await Billing(context).settle(conclusion)
+        return await Billing(context).settle(conclusion, outcomes)
 
 
 def _deadline_ms(context: LookupContext) -> int:

@@ -35,6 +35,7 @@ from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.fetching import MonthMeasured
 from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
+from balcao.service.month_records import month_records
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.retention import Retention
@@ -128,6 +129,7 @@ class _Assembly:
         self.secrets = secrets_of(self.home, self.desk)
         self.seal = Seal(self.secrets)
         self.snapshots = open_snapshots(self.home)
+        opened.desk.engine.find_in_month_by(month_records(self.snapshots))
         self.availability = AvailabilityCounts(self.desk, clock.now_ms)
         self.deprecated_uses = DeprecatedUseCounts(
             self.desk, clock.now_ms, self.metrics.deprecated_use

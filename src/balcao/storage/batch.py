@@ -38,6 +38,7 @@ from balcao.core.ledger import (
     TracedCharge,
     Unbind,
 )
+from balcao.core.observations import Observation
 from balcao.core.result_summary import ResultSummary
 from balcao.storage.budgets import BudgetBook
 from balcao.storage.numbers import least_number, numbers_of_hour
@@ -68,6 +69,7 @@ class Needs:
     keys: dict[tuple[int, str], int] = field(default_factory=dict)  # with the request's instant
     forms: set[str] = field(default_factory=set)
     rows: set[tuple[str, int]] = field(default_factory=set)  # of batches
+    observations: list[Observation] = field(default_factory=list)
 
 
 def needs(lists: Iterable[Sequence[Change]]) -> Needs:
@@ -92,6 +94,9 @@ def _need(needed: Needs, change: Change) -> None:
             needed.accounts.add(change.account_id)
         case Finish() | Bind() | Unbind():
             needed.keys[change.account_id, change.key_digest] = change.at_ms
+        case Observation():
+            needed.accounts.add(change.account_id)
+            needed.observations.append(change)
         case Hold() | TopUp() | NewEvent():
             needed.accounts.add(change.account_id)
         case Settle():
@@ -146,6 +151,7 @@ class Batch:
     certificates: list[Row] = field(default_factory=list)  # traces with a certificate
     audits: list[Row] = field(default_factory=list)
     events: list[NewEvent] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
     jobs: dict[tuple[str, str], Enqueue] = field(default_factory=dict)
     rows: dict[tuple[str, int], RowStatus] = field(default_factory=dict)  # of batches
     moved: dict[tuple[str, int], Row] = field(default_factory=dict)
@@ -165,6 +171,11 @@ class Batch:
         if type(first) is TracedCharge and self._is_one_row(first):
             if not others:  # most lists
                 return self._charged_lookup(first)
+            if type(last := others[-1]) is Observation:
+                refused = self.admit(changes[:-1])
+                if refused is None:
+                    self.observations.append(last)
+                return refused
             if len(others) == 1 and type(row := others[0]) is RowMoved:
                 refused = self._find_repeat(row) or self._charged_lookup(first)
                 if refused is None:
@@ -270,6 +281,8 @@ class Batch:
                 self.events.append(change)
             case RowMoved():
                 self._move(change)
+            case Observation():
+                self.observations.append(change)
             case _:
                 assert_never(change)
 

@@ -19,6 +19,14 @@ class Rows(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
+class Statements(Protocol):
+    """Runs single statements in an open transaction. Placeholders of values are question marks."""
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Run one statement."""
+        ...
+
+
 class SqlConnection(Protocol):
     """One connection. Placeholders of values are question marks."""
 

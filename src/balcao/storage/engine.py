@@ -14,6 +14,7 @@ from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.idempotency import IdempotencyRecord
 from balcao.core.ledger import Change, Refusal
+from balcao.core.observed_items import FindInMonth
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
 from balcao.storage.group_commit import Callback
@@ -92,6 +93,13 @@ class Engine(Protocol):
 
     def on_refusal(self, callback: Callable[[Refusal | Exception | None], None]) -> None:
         """Call `callback` on the event loop with the reason for every list that is refused."""
+        ...
+
+    def find_in_month_by(self, find: FindInMonth) -> None:
+        """Set the function that finds companies of the month in use, called in any thread.
+
+        They are the state of watched subjects before the first answer of an own lookup.
+        """
         ...
 
     def commit_now(self, changes: Sequence[Change]) -> Refusal | None:

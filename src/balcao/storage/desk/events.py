@@ -7,7 +7,7 @@ import msgspec
 
 from balcao.core.events import NewEvent, StoredEvent
 from balcao.storage.batch import Row
-from balcao.storage.connection import OpenReader, SqlConnection
+from balcao.storage.connection import OpenReader, SqlConnection, Statements
 from balcao.storage.engine import Engine
 
 PURGED_AT_ONCE = 1_000
@@ -74,7 +74,7 @@ class Events:
         return await self._run_in_writer(work)
 
 
-def write_events(connection: SqlConnection, events: Sequence[NewEvent]) -> Sequence[int | None]:
+def write_events(connection: Statements, events: Sequence[NewEvent]) -> Sequence[int | None]:
     """Write events within the transaction of their cause. Lock their accounts.
 
     Returns the number of each; None: its cause had one.
@@ -88,7 +88,7 @@ def write_events(connection: SqlConnection, events: Sequence[NewEvent]) -> Seque
     return numbers
 
 
-def lock_account(connection: SqlConnection, account_id: int) -> None:
+def lock_account(connection: Statements, account_id: int) -> None:
     """Lock an account until the end of the transaction."""
     connection.execute(_LOCK, (account_id,))
 

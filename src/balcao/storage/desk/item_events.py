@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from balcao.core.item_events import ItemEvent, ItemHead, numbered
-from balcao.storage.connection import SqlConnection
+from balcao.storage.connection import Statements
 from balcao.storage.desk.events import lock_account, write_events
 
 _SEQUENCE = "SELECT sequence FROM wallet_item WHERE item_id = ? AND ended_ms IS NULL"
@@ -15,7 +15,7 @@ _ADVANCE = "UPDATE wallet_item SET sequence = ?, handled_ms = NULL WHERE item_id
 
 
 def write_item_events(
-    connection: SqlConnection, head: ItemHead, events: Sequence[ItemEvent]
+    connection: Statements, head: ItemHead, events: Sequence[ItemEvent]
 ) -> Sequence[int]:
     """Write an item's events, numbered without holes; return the numbers of those written.
 

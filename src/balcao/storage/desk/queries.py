@@ -19,7 +19,8 @@ from balcao.storage.numbers import NUMBERED_BEFORE_MS_MAX, least_number
 
 _ACCOUNTS = (
     "SELECT account_id, name, plan, mode, certificates, partner_optin, ceiling_credits,"
-    " balance_credits, held_credits, month_credits, created_ms, month, suspended_ms FROM account"
+    " balance_credits, held_credits, month_credits, created_ms, month, suspended_ms, watched"
+    " FROM account"
 )
 _KEYS = (
     "SELECT key_id, account_id, name, prefix, created_ms, expires_ms, revoked_ms, last_used_ms,"

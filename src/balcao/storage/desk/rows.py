@@ -20,6 +20,7 @@ def caller_of(row: Any) -> Caller:
         expires_ms,
         per_minute,
         per_day,
+        watched,
         *restrictions,
     ) = row
     return Caller(
@@ -33,6 +34,7 @@ def caller_of(row: Any) -> Caller:
         per_minute,
         per_day,
         restrictions=restrictions_of(*restrictions),
+        watches=watched > 0,
     )
 
 

@@ -374,6 +374,17 @@ class ReconnectingConnection:
             self.drop()
 
 
+class OpenTransaction:
+    """Runs statements in the open transaction of a connection. Raises psycopg's own errors."""
+
+    def __init__(self, connection: TimedConnection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Run one statement."""
+        return self._connection.execute(translated(sql), values)
+
+
 _IDLE = psycopg.pq.TransactionStatus.IDLE
 
 

@@ -20,6 +20,7 @@ from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Change, Refusal
+from balcao.core.observed_items import FindInMonth
 from balcao.core.rate_limit import Limit, Verdict, all_allow
 from balcao.storage.batch import is_batch_row
 from balcao.storage.connection import SqlConnection
@@ -148,6 +149,9 @@ class PostgresEngine:
                 connection.execute("SELECT 1")
         except StorageFailed:
             self._writing.drop()
+
+    def find_in_month_by(self, find: FindInMonth) -> None:
+        self._writer.find_in_month = find
 
     # Replacements of the secret.
 

@@ -92,6 +92,14 @@ class Pipeline:
             self._connection.prepares_anew = True
             raise errors.error_from_result(failed)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Run what is queued, and leave pipeline mode for plain statements of psycopg."""
+        self.sync()
+        self._pgconn.exit_pipeline_mode()
+        yield
+        self._pgconn.enter_pipeline_mode()
+
     def _flush(self, until: float) -> None:
         while self._pgconn.flush():
             # The server may stop reading until its results are read.

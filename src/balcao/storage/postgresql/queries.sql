@@ -5,7 +5,7 @@
 
 -- name: caller
 SELECT k.hash, a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
-       k.expires_ms, k.per_minute, k.per_day,
+       k.expires_ms, k.per_minute, k.per_day, a.watched,
        k.networks, k.operations, k.client_required, k.administers
 FROM unnest(%s::bytea[]) AS wanted (hash) JOIN api_key AS k USING (hash)
      JOIN account AS a USING (account_id)

@@ -24,6 +24,7 @@ from balcao.core.batches import RowStatus
 from balcao.core.budgets import periods_of
 from balcao.core.errors import CommitUncertain, StorageFailed
 from balcao.core.ledger import Balance, Change
+from balcao.core.observed_items import FindInMonth
 from balcao.core.rate_limit import all_allow
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
@@ -50,9 +51,14 @@ from balcao.storage.budgets import (
 )
 from balcao.storage.desk import jobs
 from balcao.storage.desk.events import EVENT_COLUMNS, ONCE, event_row
+from balcao.storage.desk.observations import (
+    document_values,
+    nothing_in_month,
+    write_observations,
+)
 from balcao.storage.failure import failure
 from balcao.storage.postgresql import QUERIES
-from balcao.storage.postgresql.connections import ReconnectingConnection
+from balcao.storage.postgresql.connections import OpenTransaction, ReconnectingConnection
 from balcao.storage.postgresql.limits import BEGIN_BUCKETS, Buckets, Count, Verdicts, names_of
 from balcao.storage.postgresql.node import Node
 from balcao.storage.postgresql.pipeline import Pipeline, pipelined
@@ -141,6 +147,18 @@ _USES = _table(
 )
 _EVENTS = _table("event", EVENT_COLUMNS, conflict=ONCE, texts=("body",))
 
+# Which answers are about watched subjects.
+_WATCHED = (
+    "SELECT wanted.request_id"
+    " FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s::bytea[])"
+    " AS wanted (request_id, account_id, cnpj, root, document_hash)"
+    " WHERE EXISTS (SELECT 1 FROM wallet_item AS i WHERE i.account_id = wanted.account_id"
+    " AND i.document IN (wanted.cnpj, wanted.root) AND i.document_hash IS NULL"
+    " AND i.ended_ms IS NULL)"
+    " OR EXISTS (SELECT 1 FROM wallet_item AS i WHERE i.account_id = wanted.account_id"
+    " AND i.document_hash = wanted.document_hash AND i.ended_ms IS NULL)"
+)
+_OBSERVED = ("text", "bigint", "text", "text", "bytea")
 _FINISHED = ("bigint", "bytea", "bigint", "bigint", "text")
 _MOVED = (
     "text", "text", "bigint", "text", "bigint", "bytea", "bigint", "text", "bigint",
@@ -180,6 +198,7 @@ class NodeWriter:
         # Accounts that had budgets when read last: their budgets are read together with them. If
         # this guess is wrong, it takes another round trip.
         self._budgeted: set[int] = set()
+        self.find_in_month: FindInMonth = nothing_in_month
 
     def write(self, requests: Sequence[WriteRequest]) -> list[WriteResult]:
         """Count and decide requests in order, and commit the admitted ones in one transaction.
@@ -219,7 +238,7 @@ class NodeWriter:
                 pipeline.queue("BEGIN")
                 # Buckets are locked before accounts everywhere, to avoid deadlocks.
                 buckets = Buckets(pipeline, names)
-                batch = _read(pipeline, lists, self._budgeted, at_least=len(names))
+                batch, watched = _read(pipeline, lists, self._budgeted, at_least=len(names))
                 if missing := buckets.missing():
                     raise _MissingBuckets(missing)
                 for each in requests:
@@ -235,6 +254,11 @@ class NodeWriter:
                 for sql, values in _statements(batch, self._node.node_id):
                     pipeline.queue(sql, values)
                     changed = True
+                seen = [each for each in batch.observations if each.request_id in watched]
+                if seen:  # rare, so by plain statements
+                    changed = True
+                    with pipeline.paused():
+                        write_observations(OpenTransaction(connection), seen, self.find_in_month)
                 if changed:
                     pipeline.queue(self._node.COUNT, (number, self._node.node_id))
                     pipeline.queue("COMMIT")
@@ -310,11 +334,11 @@ def _storage_failure(error: Exception) -> Exception:
 
 def _read(
     pipeline: Pipeline, lists: Sequence[Sequence[Change]], budgeted: set[int], *, at_least: int
-) -> Batch:
+) -> tuple[Batch, Collection[str]]:
     """Lock the accounts and read the present state in one round trip, or none if not needed.
 
     `at_least`: the number of buckets that are locked, too. `budgeted`: accounts that probably have
-    budgets; it is updated.
+    budgets; it is updated. Also returns the requests whose answers are about watched subjects.
     """
     needed: Needs = needs(lists)
     accounts = needed.accounts | {account_id for account_id, _ in needed.keys}
@@ -331,6 +355,13 @@ def _read(
     rows = list[Row]()
     if needed.rows:
         rows = pipeline.queue(QUERIES["batch_rows"], arrays(("text", "bigint"), [*needed.rows]))
+    watched = list[Row]()
+    if needed.observations:
+        values = [
+            (each.request_id, each.account_id, *document_values(each))
+            for each in needed.observations
+        ]
+        watched = pipeline.queue(_WATCHED, arrays(_OBSERVED, values))
     guessed = _queue_budgets(pipeline, lists, budgeted & accounts, needed.holds)
     if at_least or accounts or needed.forms:
         pipeline.sync()  # the server's time-out for idle transactions runs from here on
@@ -351,7 +382,7 @@ def _read(
         batch.book.load(more)
     budgeted -= batch.balances.keys() - have
     budgeted |= have
-    return batch
+    return batch, {request_id for (request_id,) in watched}
 
 
 def _queue_budgets(

@@ -16,6 +16,7 @@ from balcao.core.clock import ClockReading
 from balcao.core.data_subject import AnswerAbout
 from balcao.core.errors import StorageFailed
 from balcao.core.ledger import Change, Refusal
+from balcao.core.observed_items import FindInMonth
 from balcao.core.rate_limit import Limit, Verdict, all_allow, bucket_of, spend
 from balcao.core.tariff import INTERRUPTED
 from balcao.storage.batch import Outcome, is_batch_row
@@ -107,6 +108,9 @@ class SqliteEngine:
         return ()
 
     async def report_secrets(self, secret_ids: Sequence[str]) -> None: ...
+
+    def find_in_month_by(self, find: FindInMonth) -> None:
+        self._writer.find_in_month = find
 
     # Commits: all changes that arrive during one share the next one.
 

@@ -4,7 +4,7 @@
 
 -- name: caller
 SELECT a.account_id, k.key_id, a.plan, a.mode, a.certificates, a.partner_optin,
-       k.expires_ms, k.per_minute, k.per_day,
+       k.expires_ms, k.per_minute, k.per_day, a.watched,
        k.networks, k.operations, k.client_required, k.administers
 FROM api_key AS k JOIN account AS a USING (account_id)
 WHERE k.hash = ? AND k.revoked_ms IS NULL AND a.suspended_ms IS NULL;

@@ -18,6 +18,7 @@ import apsw
 
 from balcao.core.batches import RowStatus
 from balcao.core.ledger import Balance, Change
+from balcao.core.observed_items import FindInMonth
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
     BINDING_COLUMNS,
@@ -40,11 +41,16 @@ from balcao.storage.batch import (
 from balcao.storage.budgets import USE_COLUMNS
 from balcao.storage.desk import jobs
 from balcao.storage.desk.events import EVENT_COLUMNS, ONCE, event_row
+from balcao.storage.desk.observations import (
+    nothing_in_month,
+    write_observations,
+)
 from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.failure import failure
 from balcao.storage.group_commit import Worker, run_in
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.budgets import UPDATE_USE, FileBudgets
+from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, connect, free_disk_space, is_full
 
 log = logging.getLogger(__name__)
@@ -78,6 +84,7 @@ class FileWriter:
         self._path = path
         self._reserve = reserve
         self._budgets = FileBudgets(connection)
+        self.find_in_month: FindInMonth = nothing_in_month
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._wal_pages = 0
         # Whether the first part of a checkpoint is done; None: none is under way.
@@ -243,12 +250,12 @@ class FileWriter:
 
     def _write_list(self, changes: Sequence[Change]) -> Outcome:
         try:
-            return write(self._connection, [changes], self._budgets)[0]
+            return write(self._connection, [changes], self._budgets, self.find_in_month)[0]
         except Exception as error:
             return _failure(error)
 
     def _decide(self, job: Job) -> Sequence[Outcome]:
-        return _decide(self._connection, job.lists, self._budgets, job.limits, job.at_ms)
+        return _decide(self._connection, job, self._budgets, self.find_in_month)
 
 
 class _DiskFull(Exception):
@@ -265,32 +272,34 @@ def write(
     connection: apsw.Connection,
     lists: Sequence[Sequence[Change]],
     budgets: FileBudgets | None = None,
+    find_in_month: FindInMonth = nothing_in_month,
 ) -> Sequence[Outcome]:
     """Decide the lists in order, and commit the admitted ones in one durable transaction.
 
     `budgets`: the connection's cache of budgets.
     """
     budgets = budgets or FileBudgets(connection)
-    outcomes = _decide(connection, lists, budgets)
+    outcomes = _decide(connection, Job(lists), budgets, find_in_month)
     _commit(connection, budgets)
     return outcomes
 
 
 def _decide(
     connection: apsw.Connection,
-    lists: Sequence[Sequence[Change]],
+    job: Job,
     budgets: FileBudgets,
-    limits: Sequence[tuple[str, float]] = (),
-    at_ms: int | None = None,
+    find_in_month: FindInMonth,
 ) -> Sequence[Outcome]:
     """Begin a transaction with the admitted lists. On an error it is rolled back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        batch = _read(connection, lists, budgets)
-        outcomes: list[Outcome] = [batch.admit(changes) for changes in lists]
-        _store(connection, batch, limits)
-        if at_ms is not None:
-            connection.execute(QUERIES["heartbeat"], (at_ms,))
+        batch = _read(connection, job.lists, budgets)
+        outcomes: list[Outcome] = [batch.admit(changes) for changes in job.lists]
+        _store(connection, batch, job.limits)
+        if batch.observations:
+            write_observations(SqliteConnection(connection), batch.observations, find_in_month)
+        if job.at_ms is not None:
+            connection.execute(QUERIES["heartbeat"], (job.at_ms,))
     except BaseException:
         _roll_back(connection)
         raise

@@ -65,6 +65,7 @@ CREATE TABLE wallet_item (
     suframa text COLLATE "C" NULL,      -- JSON
     sequence bigint NOT NULL DEFAULT 0,  -- of its events
     verified_ms bigint NULL,
+    checked text COLLATE "C" NULL,      -- JSON: instants of the last answers, by topic
     handled_ms bigint NULL,      -- a person marked it; until its next event
     recheck_ms bigint NULL,      -- next scheduled lookup
     recheck_attempts bigint NOT NULL DEFAULT 0,  -- that failed since the last success

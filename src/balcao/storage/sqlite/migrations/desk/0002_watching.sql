@@ -65,6 +65,7 @@ CREATE TABLE wallet_item (
     suframa       TEXT    NULL,      -- JSON
     sequence      INTEGER NOT NULL DEFAULT 0,  -- of its events
     verified_ms   INTEGER NULL,
+    checked       TEXT    NULL,      -- JSON: instants of the last answers, by topic
     handled_ms    INTEGER NULL,      -- a person marked it; until its next event
     recheck_ms    INTEGER NULL,      -- next scheduled lookup
     recheck_attempts INTEGER NOT NULL DEFAULT 0,  -- that failed since the last success

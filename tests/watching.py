@@ -1,0 +1,65 @@
+"""Watched subjects for tests, written as rows."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from balcao.core.company import Company
+from balcao.core.company_record import record_bytes, registry_record
+
+
+def an_item(
+    execute: Callable[..., Any],
+    account_id: int,
+    document: str,
+    *watched: str,
+    item_id: str = "",
+    person: bytes | None = None,
+    client: str = "",
+    record: Company | None = None,
+    record_ms: int = 1,
+    registrations: Sequence[Mapping[str, Any]] = (),
+    suframa: Mapping[str, Any] | None = None,
+    checked: Mapping[str, int] | None = None,
+    recheck: Mapping[str, Any] | None = None,
+    recheck_ms: int | None = None,
+) -> str:
+    """Insert an item and return its number. `checked`: instants of its topics' data."""
+    item_id = item_id or f"{account_id}-{document}-{client}"
+    values = {
+        "item_id": item_id,
+        "account_id": account_id,
+        "document": document,
+        "root": None if person else document[:8],
+        "document_hash": person,
+        "client": client,
+        "reference": "r1",
+        "tags": "[]",
+        "watched": json.dumps(watched),
+        "record": None if record is None else record_bytes(registry_record(record)),
+        "record_ms": None if record is None else record_ms,
+        "registrations": json.dumps(registrations),
+        "suframa": None if suframa is None else json.dumps(suframa),
+        "checked": json.dumps({topic: {"data_ms": at} for topic, at in (checked or {}).items()}),
+        "recheck": None if recheck is None else json.dumps(recheck),
+        "recheck_ms": recheck_ms,
+        "created_ms": 1,
+    }
+    marks = ", ".join("?" * len(values))
+    execute(
+        f"INSERT INTO wallet_item ({', '.join(values)}) VALUES ({marks})",
+        tuple(values.values()),
+    )
+    return item_id
+
+
+def registered(active: bool, situation: str = "Sem restrição") -> dict[str, Any]:
+    """Return the registration of `records.a_registration` as an item has it."""
+    return {
+        "uf": "SP",
+        "inscricao": "110.042.490.114",
+        "ativa": active,
+        "situacao_pj": situation,
+        "tipo_ie": "IE Normal",
+        "verificado_em": None,
+    }
