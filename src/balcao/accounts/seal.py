@@ -17,6 +17,7 @@ from balcao.core.secrets import Secrets
 # Purposes of stored values, which are sealed again when the secret is replaced.
 TOTP_SECRET = b"totp secret"
 MAIL_CONTENT = b"mail"
+WALLET_PERSON = b"wallet person"
 
 _KEY_BYTES = 32
 _SALT_DIGITS = 16

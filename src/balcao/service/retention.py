@@ -200,6 +200,7 @@ class Retention:
                 now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
             "events": await self.desk.events.purge(now - EVENT_DAYS * DAY_MS),
+            "portfolios": await self.desk.wallets.purge(now - EVENT_DAYS * DAY_MS),
             "exports": await self.desk.exports.purge(now - EXPORT_DAYS * DAY_MS),
             "mail": await self.desk.mail.purge(now),
             "availability": await self.desk.availability.purge(

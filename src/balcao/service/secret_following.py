@@ -5,7 +5,7 @@ from pathlib import Path
 
 import structlog
 
-from balcao.accounts.seal import MAIL_CONTENT, TOTP_SECRET, Seal
+from balcao.accounts.seal import MAIL_CONTENT, TOTP_SECRET, WALLET_PERSON, Seal
 from balcao.core.errors import HomeDamaged, PepperDiffers
 from balcao.core.secrets import Secrets, ring_of, secret_id
 from balcao.home import Home
@@ -19,7 +19,11 @@ EVERY_SECONDS = 2.0
 # How often stored values are sealed again while a replaced secret is accepted.
 _RESEAL_EVERY = 30
 
-_PURPOSES: Mapping[SealedKind, bytes] = {"totp": TOTP_SECRET, "mail": MAIL_CONTENT}
+_PURPOSES: Mapping[SealedKind, bytes] = {
+    "totp": TOTP_SECRET,
+    "mail": MAIL_CONTENT,
+    "wallet": WALLET_PERSON,
+}
 
 
 async def reseal(desk: Desk, seal: Seal) -> int:

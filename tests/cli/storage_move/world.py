@@ -16,18 +16,21 @@ from balcao.core.budgets import Budget
 from balcao.core.calendar import HOUR_MS
 from balcao.core.certificates import CertificateSummary
 from balcao.core.deprecations import DeprecatedUse
+from balcao.core.documents import Cpf
 from balcao.core.extensions import Extension
 from balcao.core.freshness import CacheEntry
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.core.rate_limit import Limit
 from balcao.core.secrets import secret_id
+from balcao.core.wallet import ItemRequest, Watched
 from balcao.home import Home, new_secret
 from balcao.settings import Settings
 from balcao.storage.batches import NewBatch, NewRow
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.exports import StoredExport
 from balcao.storage.desk.mail import NewMail
+from balcao.storage.desk.wallet import Entry
 from balcao.storage.numbers import least_number
 from balcao.storage.people import NewUser
 from balcao.storage.postgresql.cache import PostgresCache
@@ -113,7 +116,7 @@ def furnish(desk: Desk, home: Home) -> None:
         await desk.spend(caller, [Limit("minuto", 5, 7, of_key=True)], NOW)
 
         await _a_batch(desk, acme.account_id)
-        _watch(desk, acme.account_id)
+        await _watch(desk, acme.account_id)
         await _a_budget(desk, acme)
         await _totals(desk, acme.account_id, lia.user_id)
         failed = SourceCounts(NOW, "suframa", "", "cnpja", 9, 0, 1)
@@ -159,17 +162,13 @@ async def _a_batch(desk: Desk, account_id: int) -> None:
     await desk.batches.add_rows("lote", [row])
 
 
-def _watch(desk: Desk, account_id: int) -> None:
+async def _watch(desk: Desk, account_id: int) -> None:
     """Add a portfolio with an item, a switch of the month and a webhook, each with its rows."""
+    request = ItemRequest(tags=(ODD,), watched=("produtor:SP",))
+    person = Entry(1, Watched("***", None, Cpf("90030000181")), request, b"\0h", b"\0sealed")
+    await desk.wallets.add(account_id, person, 1, lambda: "i1", NOW)
     at = str(NOW)
     statements = (
-        ("INSERT INTO wallet (account_id, created_ms) VALUES (?, ?)", account_id, NOW),
-        (
-            "INSERT INTO wallet_item (item_id, account_id, document, document_hash, sealed, client,"
-            f" tags, watched, registrations, created_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {at})",
-            "i1", account_id, "***", b"\0h", b"\0sealed", "", "[]", "[]", "[]",
-        ),
-        ("INSERT INTO wallet_tag VALUES (?, ?, ?)", account_id, ODD, "i1"),
         (
             f"INSERT INTO month_switch (to_month, establishments, at_ms) VALUES (?, 1, {at})",
             "2026-10",

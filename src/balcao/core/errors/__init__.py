@@ -17,3 +17,4 @@ from balcao.core.errors.office import *
 from balcao.core.errors.requests import *
 from balcao.core.errors.sources import *
 from balcao.core.errors.system import *
+from balcao.core.errors.wallet import *

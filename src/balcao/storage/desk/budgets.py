@@ -48,6 +48,7 @@ _OF_OWNER = (
     f"{_BUDGETS} FROM budget AS b"
     " WHERE account_id = ? AND owner_kind = ? AND owner = ? AND ended_ms IS NULL"
 )
+_OWNED = "AND b.owner_kind = ? AND b.owner = ?"
 _WRITTEN = BUDGET_COLUMNS[1:]
 _MAKE = (
     f"INSERT INTO budget ({', '.join(_WRITTEN)}) VALUES ({', '.join('?' * len(_WRITTEN))})"  # noqa: S608 - columns of ours
@@ -104,7 +105,7 @@ class Budgets:
         limit: int = 1_000,
     ) -> Sequence[BudgetNow]:
         """Return a page of budgets in force, oldest first, whose `budget_id` is above `after`."""
-        where, values = ("AND b.owner_kind = ? AND b.owner = ?", owner) if owner else ("", ())
+        where, values = (_OWNED, owner) if owner else ("", ())
         return _read(
             self._connection,
             account_id,
@@ -174,12 +175,7 @@ class Budgets:
 
         def work(connection: SqlConnection) -> BudgetNow:
             with signed_transaction(connection, signed):
-                connection.execute(_LOCK, (account_id,))
-                before = find_budget(connection, account_id, number, now_ms)
-                after = edit(before.budget)
-                if after != before.budget:
-                    _change(connection, before, after, signed, now_ms)
-                return find_budget(connection, account_id, number, now_ms)
+                return change_budget(connection, account_id, number, edit, signed, now_ms)
 
         return await self._run_in_writer(work)
 
@@ -222,12 +218,36 @@ def make_budget(connection: SqlConnection, new: Budget, signed: Signature) -> Bu
     return made
 
 
+def change_budget(  # noqa: PLR0917
+    connection: SqlConnection,
+    account_id: int,
+    number: str,
+    edit: Callable[[Budget], Budget],
+    signed: Signature,
+    now_ms: int,
+) -> BudgetNow:
+    """Change a budget in force within a transaction; see `Budgets.change`."""
+    connection.execute(_LOCK, (account_id,))
+    before = find_budget(connection, account_id, number, now_ms)
+    after = edit(before.budget)
+    if after != before.budget:
+        _change(connection, before, after, signed, now_ms)
+    return find_budget(connection, account_id, number, now_ms)
+
+
 def end_budget(connection: SqlConnection, budget: Budget, signed: Signature, now_ms: int) -> None:
     """End a budget in force, within a transaction that locked its account."""
     connection.execute(
         "UPDATE budget SET ended_ms = ? WHERE budget_id = ?", (now_ms, budget.budget_id)
     )
     _note(connection, signed, "budget.end", budget, now_ms, "")
+
+
+def owned_budgets(
+    connection: SqlConnection, account_id: int, owner: tuple[OwnerKind, str], now_ms: int
+) -> Sequence[BudgetNow]:
+    """Return the budgets in force of an owner, oldest first."""
+    return _read(connection, account_id, now_ms, f"{_OWNED} ORDER BY b.budget_id", owner)
 
 
 def find_budget(connection: SqlConnection, account_id: int, number: str, now_ms: int) -> BudgetNow:

@@ -38,6 +38,7 @@ from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
+from balcao.storage.desk.wallet import Wallets
 from balcao.storage.engine import Engine, OnCharged
 from balcao.storage.group_commit import Callback
 
@@ -56,8 +57,9 @@ class Desk(DeskQueries):
 
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
-    `batch_files` (the space that batches take), `budgets`, `events`, `totals` (charges by day),
-    `exports` (files that take long to write), `availability` (success of sources),
+    `batch_files` (the space that batches take), `budgets`, `events`, `wallets` (portfolios),
+    `totals` (charges by day), `exports` (files that take long to write), `availability` (success
+    of sources),
     `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
     `receipt_marks` (shared with the store of receipts), `secrets` (replacements of the
     installation's secret), `data_subjects` (search and erasure of personal data).
@@ -78,6 +80,7 @@ class Desk(DeskQueries):
         self.batch_files = BatchFiles(engine)
         self.budgets = Budgets(engine)
         self.events = Events(engine)
+        self.wallets = Wallets(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)
         self.availability = Availability(engine)

@@ -10,7 +10,7 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.engine import Engine
 
-SealedKind: TypeAlias = Literal["totp", "mail"]
+SealedKind: TypeAlias = Literal["totp", "mail", "wallet"]
 
 _NEWEST = (
     "SELECT secret_id, activated_ms, finished_ms FROM secret_rotation"
@@ -38,10 +38,12 @@ _BATCHES = (
 _SEALED: Mapping[SealedKind, str] = {
     "totp": "SELECT user_id, totp_secret FROM person WHERE totp_secret IS NOT NULL",
     "mail": "SELECT mail_id, content FROM mail WHERE content IS NOT NULL",
+    "wallet": "SELECT item_id, sealed FROM wallet_item WHERE sealed IS NOT NULL",
 }
 _RESEAL: Mapping[SealedKind, str] = {
     "totp": "UPDATE person SET totp_secret = ? WHERE user_id = ? AND totp_secret = ? RETURNING 1",
     "mail": "UPDATE mail SET content = ? WHERE mail_id = ? AND content = ? RETURNING 1",
+    "wallet": "UPDATE wallet_item SET sealed = ? WHERE item_id = ? AND sealed = ? RETURNING 1",
 }
 
 

@@ -28,6 +28,12 @@ class SqliteConnection:
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         return self._connection.execute(sql, values)
 
+    def insert_rows(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+    ) -> None:
+        sql = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608 - names of ours
+        self._connection.executemany(sql, rows)
+
     def transaction(self) -> AbstractContextManager[None]:
         return transaction(self._connection)
 

@@ -41,6 +41,7 @@ CREATE TABLE wallet (
     clock_ms       INTEGER NULL,  -- of a test account; NULL: real time
     clock_until_ms INTEGER NULL,  -- the clock is moving there
     clock_run      INTEGER NOT NULL DEFAULT 0,
+    edits          INTEGER NOT NULL DEFAULT 0,  -- of items: a plan made from older ones is made anew
     created_ms     INTEGER NOT NULL
 ) STRICT;
 
@@ -51,7 +52,8 @@ CREATE TABLE wallet_item (
     document      TEXT    NOT NULL,  -- a CNPJ, a root, or a masked CPF
     root          TEXT    NULL,      -- of a company
     document_hash BLOB    NULL,      -- keyed, of a CPF
-    sealed        BLOB    NULL,      -- CPF and birth date
+    sealed        BLOB    NULL,      -- CPF and birth date, until it ends
+    has_birth     INTEGER NOT NULL DEFAULT 0 CHECK (has_birth IN (0, 1)),  -- the birth date is known
     client        TEXT    NOT NULL,  -- empty: none
     reference     TEXT    NULL,
     tags          TEXT    NOT NULL,  -- JSON, a list

@@ -1,0 +1,314 @@
+"""The portfolios of accounts on any engine (contract 20.1, 20.2)."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from balcao.core.errors import ItemNotFound
+from balcao.core.people import Signature
+from balcao.core.wallet import WalletItem, WalletSettings
+from balcao.storage.connection import OpenReader, SqlConnection
+from balcao.storage.desk.account_admin import signed_transaction
+from balcao.storage.desk.budgets import owned_budgets
+from balcao.storage.desk.events import lock_account
+from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
+from balcao.storage.desk.wallet import items
+from balcao.storage.desk.wallet.items import ItemFilter
+from balcao.storage.desk.wallet.planning import (
+    Entry,
+    Key,
+    Outcome,
+    Plan,
+    SyncCounts,
+    plan_list,
+    plan_sync,
+)
+from balcao.storage.desk.wallet.settings import (
+    OWNER_KIND,
+    ceiling_of,
+    change_settings,
+    read_settings,
+)
+from balcao.storage.engine import Engine
+
+_TOTAL = "SELECT CAST(coalesce(sum(watched), 0) AS BIGINT), count(*) FROM account WHERE watched > 0"
+
+
+class Added(msgspec.Struct, frozen=True, gc=False):
+    """An item after a request that adds it, and whether it is new."""
+
+    item: WalletItem
+    new: bool
+
+
+class ListAdded(msgspec.Struct, frozen=True, gc=False):
+    """The outcomes of a list, in the order of its lines, and the ids of new items."""
+
+    outcomes: Sequence[Outcome]
+    created: Sequence[str]
+
+
+class Synced(msgspec.Struct, frozen=True, gc=False):
+    """The outcome of a synchronization. `failed`: of lines that turned out invalid."""
+
+    counts: SyncCounts
+    failed: Sequence[Outcome]
+    created: Sequence[str]
+
+
+class Wallets:
+    """The portfolios of one desk. All methods raise `StorageFailed`.
+
+    Reads are synchronous. Every change locks its account; all items of a request are written in one
+    transaction. `items_max`: of the account's plan; `WalletFull` is raised beyond it.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._run_in_writer = engine.run_in_writer
+        self._connection = engine.connection
+        self._open_reader: OpenReader = engine.open_reader
+
+    # Settings
+
+    def settings(self, account_id: int) -> WalletSettings:
+        """Return the settings and standing of a portfolio; those of a new one if there is none."""
+        return read_settings(self._connection, account_id)
+
+    def ceiling(self, account_id: int, now_ms: int) -> int:
+        """Return the credits that purchases may cost in a month; 0 until it was set."""
+        owner = OWNER_KIND, str(account_id)
+        return ceiling_of(owned_budgets(self._connection, account_id, owner, now_ms))
+
+    async def change_settings(  # noqa: PLR0917
+        self,
+        account_id: int,
+        edit: Callable[[WalletSettings], WalletSettings],
+        ceiling: int | None,
+        new_number: Callable[[], str],
+        signed: Signature,
+        now_ms: int,
+    ) -> WalletSettings:
+        """Change settings, and the ceiling of a month unless it is None.
+
+        The key or person of the signature is the buyer from then on, if the ceiling was given.
+        Raises `InvalidParameter`, `FormDone`, and the errors of `edit`.
+        """
+
+        def work(connection: SqlConnection) -> WalletSettings:
+            with signed_transaction(connection, signed):
+                return change_settings(
+                    connection, account_id, edit, ceiling, new_number, signed, now_ms
+                )
+
+        return await self._run_in_writer(work)
+
+    # Reading items
+
+    def one(self, account_id: int, item_id: str) -> WalletItem:
+        """Return an item in force. Raises `ItemNotFound`, also for another account's."""
+        found = items.read_item(self._connection, account_id, item_id)
+        if found is None:
+            raise ItemNotFound
+        return found
+
+    def page(
+        self, account_id: int, chosen: ItemFilter, *, after: str = "", limit: int = 1_000
+    ) -> Sequence[WalletItem]:
+        """Return items in force whose ids are greater than `after`, oldest first."""
+        return items.read_page(self._connection, account_id, chosen, after, limit)
+
+    def sealed(self, account_id: int, item_id: str) -> bytes | None:
+        """Return the sealed CPF and birth date of a person's item in force."""
+        return items.read_sealed(self._connection, account_id, item_id)
+
+    def count(self, account_id: int) -> int:
+        """Return the number of items in force of an account."""
+        return items.count_items(self._connection, account_id)
+
+    def total(self) -> tuple[int, int]:
+        """Return the number of items in force and of accounts that have some."""
+        row = self._connection.execute(_TOTAL).fetchone()
+        return int(row[0]), int(row[1])
+
+    # Changing items
+
+    async def add(  # noqa: PLR0917
+        self,
+        account_id: int,
+        entry: Entry,
+        items_max: int,
+        new_id: Callable[[], str],
+        now_ms: int,
+        keep: MakeAnswer[Added] = lambda added: None,
+    ) -> Added:
+        """Add one item, or change the terms of the one that is there. Records the answer.
+
+        Raises `WalletFull`, `StillRunning`, and the errors of `core.wallet.merged`.
+        """
+
+        def work(connection: SqlConnection) -> Added:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                plan = _plan(connection, account_id, items_max, new_id, now_ms)
+                known = {
+                    (one.key, one.client): one
+                    for one in items.known_of(connection, account_id, [entry])
+                }
+                (outcome,) = plan_list(plan, [entry], known)
+                if outcome.error is not None:
+                    raise outcome.error
+                assert outcome.item_id is not None
+                items.write_plan(connection, plan)
+                item = items.read_item(connection, account_id, outcome.item_id)
+                assert item is not None, "it was just written"
+                added = Added(item, outcome.new)
+                record_answer(connection, keep(added))
+                return added
+
+        return await self._run_in_writer(work)
+
+    async def add_list(  # noqa: PLR0917
+        self,
+        account_id: int,
+        entries: Sequence[Entry],
+        items_max: int,
+        new_id: Callable[[], str],
+        now_ms: int,
+        keep: MakeAnswer[ListAdded] = lambda added: None,
+    ) -> ListAdded:
+        """Add items, each by itself: an error is the outcome of its lines. Records the answer."""
+
+        def work(connection: SqlConnection) -> ListAdded:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                plan = _plan(connection, account_id, items_max, new_id, now_ms)
+                known = {
+                    (one.key, one.client): one
+                    for one in items.known_of(connection, account_id, entries)
+                }
+                added = ListAdded(plan_list(plan, entries, known), plan.created)
+                items.write_plan(connection, plan)
+                record_answer(connection, keep(added))
+                return added
+
+        return await self._run_in_writer(work)
+
+    async def sync(
+        self,
+        account_id: int,
+        entries: Sequence[Entry],
+        items_max: int,
+        new_id: Callable[[], str],
+        now_ms: int,
+        *,
+        client: str | None = None,
+        tag: str | None = None,
+        kept: frozenset[Key] = frozenset(),
+        simulate: bool = False,
+        keep: MakeAnswer[Synced] = lambda synced: None,
+    ) -> Synced:
+        """Make the part of a client, or with a label, equal to a list; see `plan_sync`.
+
+        `simulate` writes nothing, not even the answer. Raises `WalletFull`: then nothing changes.
+        """
+
+        def plan(connection: SqlConnection) -> tuple[Plan, Synced]:
+            planned = _plan(connection, account_id, items_max, new_id, now_ms)
+            known = items.known_all(connection, account_id)
+            counts, failed = plan_sync(planned, entries, known, client=client, tag=tag, kept=kept)
+            return planned, Synced(counts, failed, planned.created)
+
+        # Planned beside the writer, which only writes: other accounts' commits wait for 10,000 new
+        # items no longer than for any list.
+        def plan_beside() -> tuple[int, Plan, Synced]:
+            with self._open_reader() as reading, reading.snapshot():
+                return items.read_edits(reading, account_id), *plan(reading)
+
+        edits, planned, synced = await asyncio.to_thread(plan_beside)
+        if simulate:
+            return synced
+
+        def work(connection: SqlConnection) -> Synced:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                current, done = planned, synced
+                if items.read_edits(connection, account_id) != edits:
+                    current, done = plan(connection)
+                items.write_plan(connection, current)
+                record_answer(connection, keep(done))
+                return done
+
+        return await self._run_in_writer(work)
+
+    async def change(
+        self,
+        account_id: int,
+        item_id: str,
+        make_entry: Callable[[WalletItem], Entry],
+        now_ms: int,
+        *,
+        handled: bool | None = None,
+    ) -> WalletItem:
+        """Change an item's terms, and whether a person has handled its last events.
+
+        `make_entry` gets the item as it is. Raises `ItemNotFound`, and the errors of `make_entry`
+        and `core.wallet.merged`.
+        """
+
+        def work(connection: SqlConnection) -> WalletItem:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                item = items.read_item(connection, account_id, item_id)
+                known = items.known_one(connection, account_id, item_id)
+                if item is None or known is None:
+                    raise ItemNotFound
+                plan = Plan(account_id, now_ms, str, 0)
+                plan.change(make_entry(item), known)
+                items.write_plan(connection, plan)
+                if handled is not None:
+                    items.mark_handled(connection, item_id, now_ms if handled else None)
+                changed = items.read_item(connection, account_id, item_id)
+                assert changed is not None, "it is locked"
+                return changed
+
+        return await self._run_in_writer(work)
+
+    async def end(self, account_id: int, item_id: str, now_ms: int) -> WalletItem:
+        """Remove an item, and return it as it was. Raises `ItemNotFound`."""
+
+        def work(connection: SqlConnection) -> WalletItem:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                item = items.read_item(connection, account_id, item_id)
+                if item is None:
+                    raise ItemNotFound
+                items.end_items(connection, [item_id], now_ms)
+                return item
+
+        return await self._run_in_writer(work)
+
+    # Periodic work
+
+    async def purge(self, before_ms: int) -> int:
+        """Delete some items that ended before an instant. Return the count."""
+
+        def work(connection: SqlConnection) -> int:
+            with connection.transaction():
+                return items.purge_items(connection, before_ms)
+
+        return await self._run_in_writer(work)
+
+
+def _plan(
+    connection: SqlConnection,
+    account_id: int,
+    items_max: int,
+    new_id: Callable[[], str],
+    now_ms: int,
+) -> Plan:
+    room = items_max - items.count_items(connection, account_id)
+    return Plan(account_id, now_ms, new_id, room, items_max)
+
+
+__all__ = ["Added", "Entry", "ItemFilter", "ListAdded", "Synced", "Wallets"]

@@ -1,0 +1,267 @@
+"""The changes that a request makes to a portfolio, from its items as stored. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import msgspec
+
+from balcao.core.errors import BalcaoError, WalletFull
+from balcao.core.wallet import ItemRequest, ItemTerms, Watched, merged, tags_of
+from balcao.storage.desk.wallet.rows import KnownItem, json_text, terms_row
+
+# Identifies a subject within an account: a CNPJ, a root, or the hash of a CPF.
+Key: TypeAlias = str | bytes
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One subject of a request, checked. `sealed`: a person's CPF and birth date."""
+
+    line: int
+    subject: Watched
+    request: ItemRequest
+    document_hash: bytes | None = None
+    sealed: bytes | None = None
+
+    @property
+    def key(self) -> Key:
+        """The key of its subject."""
+        return key_of(self.subject.document, self.document_hash)
+
+    @property
+    def client(self) -> str | None:
+        """The client that it states; None: none."""
+        return self.request.client if isinstance(self.request.client, str) else None
+
+    @property
+    def states_birth(self) -> bool:
+        return isinstance(self.request.birth, str)
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """The result of one entry: an item, new or known, or an error."""
+
+    line: int
+    item_id: str | None
+    new: bool
+    error: BalcaoError | None = None
+
+
+class SyncCounts(msgspec.Struct, frozen=True, gc=False):
+    """How many items enter a part of the portfolio, leave it and stay in it."""
+
+    entered: int
+    left: int
+    stayed: int
+
+
+@dataclass(slots=True)
+class Plan:
+    """Rows to write. Nothing is read while it is made."""
+
+    account_id: int
+    now_ms: int
+    new_id: Callable[[], str]
+    room: int  # items that may still be added
+    items_max: int = 0
+    inserts: list[tuple[Any, ...]] = field(default_factory=list)
+    updates: list[tuple[Any, ...]] = field(default_factory=list)  # terms, sealed, has_birth, id
+    tags_added: list[tuple[int, str, str]] = field(default_factory=list)
+    tags_removed: list[tuple[int, str, str]] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    created: list[str] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changes."""
+        return not (self.inserts or self.updates or self.ended)
+
+    def put(self, entry: Entry, known: KnownItem | None, client: str | None = None) -> str:
+        """Add or change the item of an entry and return its id.
+
+        `client`: of a new item, if the entry states none. Raises `WalletFull` and the errors of
+        `core.wallet.merged`.
+        """
+        return self._create(entry, client) if known is None else self.change(entry, known)
+
+    def _create(self, entry: Entry, client: str | None) -> str:
+        request, subject = entry.request, entry.subject
+        terms = merged(subject, None, request, has_birth=entry.states_birth)
+        if self.room <= 0:
+            raise WalletFull(self.items_max)
+        self.room -= 1
+        item_id = self.new_id()
+        reference, *stored = terms_row(terms)
+        self.inserts.append(
+            (
+                item_id, self.account_id, subject.document, subject.root, entry.document_hash,
+                entry.sealed, int(entry.states_birth), entry.client or client or "", reference,
+                *stored, "[]", self.now_ms,
+            )
+        )  # fmt: skip
+        self.created.append(item_id)
+        self.tags_added += [(self.account_id, tag, item_id) for tag in terms.tags]
+        return item_id
+
+    def change(self, entry: Entry, known: KnownItem) -> str:
+        """Change the terms of a known item, if they differ, and return its id."""
+        before = known.terms
+        has_birth = entry.states_birth or bool(known.has_birth)
+        after = merged(entry.subject, before, entry.request, has_birth=has_birth)
+        if after != before or entry.states_birth:
+            sealed = entry.sealed if entry.states_birth else None
+            self._update(known.item_id, before, after, sealed, has_birth=has_birth)
+        return known.item_id
+
+    def _update(
+        self,
+        item_id: str,
+        before: ItemTerms,
+        after: ItemTerms,
+        sealed: bytes | None,
+        *,
+        has_birth: bool,
+    ) -> None:
+        self.updates.append((*terms_row(after), sealed, int(has_birth), item_id))
+        mark = self.account_id
+        self.tags_added += [(mark, tag, item_id) for tag in after.tags if tag not in before.tags]
+        self.tags_removed += [(mark, tag, item_id) for tag in before.tags if tag not in after.tags]
+
+    def end(self, known: KnownItem) -> None:
+        """Remove an item."""
+        self.room += 1
+        self.ended.append(known.item_id)
+
+    def remove_tag(self, known: KnownItem, tag: str) -> None:
+        """Take a label from an item; one without its last label ends."""
+        before = known.terms
+        after = msgspec.structs.replace(
+            before, tags=tuple(other for other in before.tags if other != tag)
+        )
+        if after.tags:
+            self._update(known.item_id, before, after, None, has_birth=bool(known.has_birth))
+        else:
+            self.end(known)
+
+
+def key_of(document: str, document_hash: bytes | None) -> Key:
+    """Return the key that identifies a subject within an account."""
+    return document if document_hash is None else document_hash
+
+
+def plan_list(
+    plan: Plan, entries: Iterable[Entry], known: Mapping[tuple[Key, str], KnownItem]
+) -> Sequence[Outcome]:
+    """Plan entries, each with its own outcome. `known`: by key and client."""
+    groups: dict[tuple[Key, str], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.key, entry.client or ""), []).append(entry)
+    outcomes = []
+    for named, alike in groups.items():
+        there = known.get(named)
+        try:
+            item_id = plan.put(_combined(alike), there)
+        except BalcaoError as error:
+            outcomes += [Outcome(entry.line, None, new=False, error=error) for entry in alike]
+            continue
+        outcomes += [
+            Outcome(entry.line, item_id, new=there is None and entry is alike[0]) for entry in alike
+        ]
+    return sorted(outcomes, key=lambda outcome: outcome.line)
+
+
+def plan_sync(
+    plan: Plan,
+    entries: Iterable[Entry],
+    known: Iterable[KnownItem],
+    *,
+    client: str | None = None,
+    tag: str | None = None,
+    kept: frozenset[Key] = frozenset(),
+) -> tuple[SyncCounts, Sequence[Outcome]]:
+    """Plan to make the part of a client, or with a label, equal to a list of subjects.
+
+    `known`: the items of the account. `kept`: keys of subjects whose lines are invalid; their items
+    stay as they are. Outcomes are those of lines that turned out invalid. Raises `WalletFull`.
+
+    With a label, an entry without a client is of all items of the part with its document.
+    """
+    label = None if tag is None else json_text(tag)
+    part: dict[Key, list[KnownItem]] = {}
+    others: dict[tuple[Key, str], KnownItem] = {}
+    for item in known:
+        if item.client == client if label is None else label in item.tags:
+            part.setdefault(item.key, []).append(item)
+        else:
+            others[item.key, item.client] = item
+    groups: dict[tuple[Key, str | None], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.key, client if tag is None else entry.client), []).append(entry)
+    staying: set[str] = set()
+    joining: list[tuple[Entry, KnownItem | None]] = []
+    failed: list[Outcome] = []
+    for (key, own), alike in groups.items():
+        items = [item for item in part.get(key, ()) if own is None or item.client == own]
+        if not items:
+            joining.append((_combined(alike), others.get((key, own or ""))))
+        for item in items:
+            staying.add(item.item_id)
+            try:
+                plan.change(_labelled(_combined(alike), tag, item), item)
+            except BalcaoError as error:
+                failed += [Outcome(entry.line, None, new=False, error=error) for entry in alike]
+    left = 0
+    for key, items in part.items():
+        for item in items:
+            if item.item_id in staying:
+                continue
+            if key in kept:
+                staying.add(item.item_id)
+                continue
+            left += 1
+            if tag is None:
+                plan.end(item)
+            else:
+                plan.remove_tag(item, tag)
+    entered = 0
+    for entry, there in joining:
+        try:
+            plan.put(_labelled(entry, tag, there), there, client=client)
+        except WalletFull:
+            raise
+        except BalcaoError as error:
+            failed.append(Outcome(entry.line, None, new=False, error=error))
+        else:
+            entered += 1
+    return SyncCounts(entered, left, len(staying)), failed
+
+
+def _combined(alike: Sequence[Entry]) -> Entry:
+    """Return one entry of several about the same subject: later ones prevail."""
+    first, *others = alike
+    for entry in others:
+        stated = {
+            name: value
+            for name, value in msgspec.structs.asdict(entry.request).items()
+            if value is not msgspec.UNSET
+        }
+        sealed = entry.sealed if entry.states_birth else first.sealed
+        request = msgspec.structs.replace(first.request, **stated)
+        first = msgspec.structs.replace(first, request=request, sealed=sealed)
+    return first
+
+
+def _labelled(entry: Entry, tag: str | None, known: KnownItem | None) -> Entry:
+    """Return an entry whose item has the label of the part that it joins, or stays in.
+
+    Raises `InvalidParameter`.
+    """
+    if tag is None:
+        return entry
+    tags = entry.request.tags
+    if isinstance(tags, msgspec.UnsetType):
+        tags = () if known is None else known.terms.tags
+    if tag in tags:
+        return entry
+    request = msgspec.structs.replace(entry.request, tags=tags_of((*tags, tag)))
+    return msgspec.structs.replace(entry, request=request)
