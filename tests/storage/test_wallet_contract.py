@@ -77,7 +77,7 @@ def test_one_item_for_each_document_and_client(portfolio: Portfolio, bruno: Acco
     again = portfolio.add(entry("90.010.001/0001-00", client="loja", tags=["b", "c"], renew=False))
     assert not again.new
     assert again.item.item_id == first.item.item_id
-    # Stated anew: labels and renewal. The rest stays.
+    # Labels and renewal are stated. The rest stays.
     assert (again.item.tags, again.item.renew, again.item.reference) == (("b", "c"), False, "17")
     other = portfolio.add(entry(CNPJ, recheck=Recheck(7)))
     assert other.new

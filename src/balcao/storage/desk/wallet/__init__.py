@@ -219,7 +219,7 @@ class Wallets:
             counts, failed = plan_sync(planned, entries, known, client=client, tag=tag, kept=kept)
             return planned, Synced(counts, failed, planned.created)
 
-        # Planned beside the writer, which only writes: other accounts' commits wait for 10,000 new
+        # Planned outside the writer, which only writes: other accounts' commits wait for 10,000 new
         # items no longer than for any list.
         def plan_beside() -> tuple[int, Plan, Synced]:
             with self._open_reader() as reading, reading.snapshot():
