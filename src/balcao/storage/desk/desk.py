@@ -25,6 +25,7 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import correct_future_months, has_future_month
 from balcao.storage.desk.data_subjects import DataSubjects
 from balcao.storage.desk.deprecated_uses import DeprecatedUses
+from balcao.storage.desk.event_readers import EventReaders
 from balcao.storage.desk.events import Events
 from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.extensions import Extensions
@@ -57,9 +58,9 @@ class Desk(DeskQueries):
 
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
-    `batch_files` (the space that batches take), `budgets`, `events`, `wallets` (portfolios),
-    `totals` (charges by day), `exports` (files that take long to write), `availability` (success
-    of sources),
+    `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
+    visits and messages), `wallets` (portfolios), `totals` (charges by day), `exports` (files that
+    take long to write), `availability` (success of sources),
     `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
     `receipt_marks` (shared with the store of receipts), `secrets` (replacements of the
     installation's secret), `data_subjects` (search and erasure of personal data).
@@ -80,6 +81,7 @@ class Desk(DeskQueries):
         self.batch_files = BatchFiles(engine)
         self.budgets = Budgets(engine)
         self.events = Events(engine)
+        self.event_readers = EventReaders(engine)
         self.wallets = Wallets(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)
