@@ -1,1 +1,0 @@
-"""Pages of an account's portfolio: items, their changes, lists, settings."""
