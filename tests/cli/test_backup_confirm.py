@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,16 @@ def age(folder: Path, seconds: float) -> None:
     os.utime(mark, (at, at))
 
 
+# A webhook of an account, with a delivery that waits for an instant far away.
+WAITING = (
+    "INSERT INTO webhook (webhook_id, account_id, url, state, secret, secret_tail, created_ms,"
+    " planned_event) SELECT 'w1', account_id, 'https://a.test', 'ativo', CAST('x' AS {bytes}),"
+    " 'abcd', 1, 1 FROM account ORDER BY account_id LIMIT 1",
+    "INSERT INTO webhook_delivery (webhook_id, event_id, state, attempts, created_ms, next_ms)"
+    " SELECT webhook_id, 1, 'falhou', 1, 4000000000000, 4000000000000 FROM webhook",
+)
+
+
 def number_of(shell: Shell, name: str) -> int:
     accounts = shell("account list --json").json
     return int(next(each["account_id"] for each in accounts if each["name"] == name))
@@ -72,6 +83,10 @@ def test_after_a_restore(installed: Shell) -> None:
     serve_a_minute(shell)
     assert remarks(shell) == []
     assert "Não há restauração a confirmar" in shell("backup confirm").out
+    with closing(open_desk(Settings(home=shell.home.path))) as desk:
+        bytes_type = "BYTEA" if "BALCAO_DATABASE" in os.environ else "BLOB"
+        for sql in WAITING:
+            desk.engine.connection.execute(sql.format(bytes=bytes_type))
     backup = shell("backup create --json").json["file"]
     shell("account create bruno --plan pre_pago")
     lost = number_of(shell, "bruno")
@@ -79,6 +94,9 @@ def test_after_a_restore(installed: Shell) -> None:
 
     out = shell(f"backup restore {backup} --replace").out
     assert "backup confirm" in out
+    with closing(open_desk(Settings(home=shell.home.path))) as desk:  # it may have been sent since
+        found = desk.engine.connection.execute("SELECT state FROM webhook_delivery").fetchall()
+        assert [*map(tuple, found)] == [("desistiu",)]
     ((status, text),) = remarks(shell, code=1)
     assert status == "fail"
     assert "backup confirm" in text

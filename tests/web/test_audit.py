@@ -35,9 +35,11 @@ def test_every_action_has_an_entry(tmp_path: Path) -> None:
         # These are on other pages, for oneself, or need a configured source; the last one has no
         # page.
         not_here = {"user.password", "user.sign_in", "source.check", "subject.erase"}
-        # And these are done by users of an account (`test_batches.py`).
+        # And these are done by users of an account (`test_batches.py`, `test_webhooks.py`).
         not_here |= {"user.recovery", "user.sign_in_failed", "secret.rotate"}
-        not_here |= {action for action in get_args(Action) if action.startswith("batch.")}
+        not_here |= {
+            action for action in get_args(Action) if action.startswith(("batch.", "webhook."))
+        }
         assert set(get_args(Action)) - done == not_here
         answer = operator.get(AUDIT)
         for action in done:

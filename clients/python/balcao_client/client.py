@@ -1254,6 +1254,128 @@ class Balcao(SyncClient):
         """
         return self._ask(Call("DELETE", "/conta/v1/orcamentos/{}", documents=(id,)))
 
+    def webhooks(
+        self, *, limite: int | None = None, cursor: str | None = None
+    ) -> Answer[types.RespostaWebhooks]:
+        """Listar webhooks.
+
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return self._ask(Call("GET", "/webhooks/v1", query={"limite": limite, "cursor": cursor}))
+
+    def criar_webhook(
+        self, body: types.NovoWebhook, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaWebhook]:
+        """Criar webhook."""
+        return self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def webhook(self, id: str) -> Answer[types.RespostaWebhook]:
+        """Consultar webhook.
+
+        id: O `id` do webhook.
+        """
+        return self._ask(Call("GET", "/webhooks/v1/{}", documents=(id,)))
+
+    def mudar_webhook(self, id: str, body: types.MudancaDeWebhook) -> Answer[types.RespostaWebhook]:
+        """Alterar webhook.
+
+        id: O `id` do webhook.
+        """
+        return self._ask(Call("PATCH", "/webhooks/v1/{}", documents=(id,), content=as_json(body)))
+
+    def remover_webhook(self, id: str) -> Answer[types.RespostaWebhook]:
+        """Remover webhook.
+
+        id: O `id` do webhook.
+        """
+        return self._ask(Call("DELETE", "/webhooks/v1/{}", documents=(id,)))
+
+    def girar_segredo_do_webhook(
+        self, id: str, body: types.TrocaDeSegredo, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaWebhook]:
+        """Trocar o segredo.
+
+        id: O `id` do webhook.
+        """
+        return self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1/{}/girar-segredo",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def testar_webhook(
+        self, id: str, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaTeste]:
+        """Testar webhook.
+
+        id: O `id` do webhook.
+        """
+        return self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1/{}/testar",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def entregas_do_webhook(
+        self,
+        id: str,
+        *,
+        estado: Literal["esperando", "entregue", "falhou", "desistiu"] | None = None,
+        limite: int | None = None,
+        cursor: str | None = None,
+    ) -> Answer[types.RespostaEntregas]:
+        """Listar entregas.
+
+        id: O `id` do webhook.
+        estado: Só entregas neste estado.
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/webhooks/v1/{}/entregas",
+                documents=(id,),
+                query={"estado": estado, "limite": limite, "cursor": cursor},
+            )
+        )
+
+    def reenviar_do_webhook(
+        self, id: str, body: types.Reenvio, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaReenvio]:
+        """Reenviar entregas.
+
+        id: O `id` do webhook.
+        """
+        return self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1/{}/reenviar",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
 
 class BalcaoAsync(AsyncClient):
     """Client with coroutines."""
@@ -2404,3 +2526,131 @@ class BalcaoAsync(AsyncClient):
         id: O `id` do orçamento.
         """
         return await self._ask(Call("DELETE", "/conta/v1/orcamentos/{}", documents=(id,)))
+
+    async def webhooks(
+        self, *, limite: int | None = None, cursor: str | None = None
+    ) -> Answer[types.RespostaWebhooks]:
+        """Listar webhooks.
+
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return await self._ask(
+            Call("GET", "/webhooks/v1", query={"limite": limite, "cursor": cursor})
+        )
+
+    async def criar_webhook(
+        self, body: types.NovoWebhook, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaWebhook]:
+        """Criar webhook."""
+        return await self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def webhook(self, id: str) -> Answer[types.RespostaWebhook]:
+        """Consultar webhook.
+
+        id: O `id` do webhook.
+        """
+        return await self._ask(Call("GET", "/webhooks/v1/{}", documents=(id,)))
+
+    async def mudar_webhook(
+        self, id: str, body: types.MudancaDeWebhook
+    ) -> Answer[types.RespostaWebhook]:
+        """Alterar webhook.
+
+        id: O `id` do webhook.
+        """
+        return await self._ask(
+            Call("PATCH", "/webhooks/v1/{}", documents=(id,), content=as_json(body))
+        )
+
+    async def remover_webhook(self, id: str) -> Answer[types.RespostaWebhook]:
+        """Remover webhook.
+
+        id: O `id` do webhook.
+        """
+        return await self._ask(Call("DELETE", "/webhooks/v1/{}", documents=(id,)))
+
+    async def girar_segredo_do_webhook(
+        self, id: str, body: types.TrocaDeSegredo, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaWebhook]:
+        """Trocar o segredo.
+
+        id: O `id` do webhook.
+        """
+        return await self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1/{}/girar-segredo",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def testar_webhook(
+        self, id: str, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaTeste]:
+        """Testar webhook.
+
+        id: O `id` do webhook.
+        """
+        return await self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1/{}/testar",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    async def entregas_do_webhook(
+        self,
+        id: str,
+        *,
+        estado: Literal["esperando", "entregue", "falhou", "desistiu"] | None = None,
+        limite: int | None = None,
+        cursor: str | None = None,
+    ) -> Answer[types.RespostaEntregas]:
+        """Listar entregas.
+
+        id: O `id` do webhook.
+        estado: Só entregas neste estado.
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/webhooks/v1/{}/entregas",
+                documents=(id,),
+                query={"estado": estado, "limite": limite, "cursor": cursor},
+            )
+        )
+
+    async def reenviar_do_webhook(
+        self, id: str, body: types.Reenvio, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaReenvio]:
+        """Reenviar entregas.
+
+        id: O `id` do webhook.
+        """
+        return await self._ask(
+            Call(
+                "POST",
+                "/webhooks/v1/{}/reenviar",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )

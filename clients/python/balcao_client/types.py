@@ -1338,6 +1338,124 @@ class DonoDeOrcamento(TypedDict):
     """O cliente, como em `X-Cliente`."""
 
 
+class RespostaWebhooks(TypedDict):
+    """Os webhooks da conta."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Webhook]
+    """Os webhooks, do mais antigo ao mais recente."""
+    cursor: str | None
+    """Cursor da página seguinte. Nulo na última."""
+
+
+class Webhook(TypedDict):
+    """Um webhook e seu estado."""
+
+    id: str
+    """Identificador do webhook."""
+    url: str
+    """Endereço que recebe os eventos, com https."""
+    tipos: list[str] | None
+    """Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos."""
+    clientes: list[str] | None
+    """Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos."""
+    descricao: str | None
+    """Descrição para pessoas."""
+    ativo: bool
+    """Se os eventos são enviados."""
+    estado: Literal["ativo", "desligado", "falhando"]
+    """`falhando`: 12 horas de falhas. `desligado`: nada é enviado."""
+    motivo: Literal["usuario", "http_410", "sem_sucesso"] | None
+    """Por que está desligado: por um usuário, porque o endereço respondeu 410 ou depois de 5
+    dias sem entrega.
+    """
+    criado_em: str
+    """Quando foi criado."""
+    ultima_entrega_em: str | None
+    """A última entrega com sucesso."""
+    proxima_tentativa_em: str | None
+    """Quando é a próxima tentativa."""
+    em_espera: int
+    """Entregas que aguardam uma tentativa."""
+    segredo: str | None
+    """O segredo das assinaturas. Só aparece na resposta que o criou."""
+    segredo_final: str
+    """Os quatro últimos caracteres do segredo."""
+
+
+class RespostaTeste(TypedDict):
+    """O evento de teste."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    evento: str
+    """O `id` do evento `balcao.ping`."""
+
+
+class RespostaEntregas(TypedDict):
+    """Uma página de entregas."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Entrega]
+    """As entregas, da mais recente à mais antiga."""
+    cursor: str | None
+    """Cursor da página seguinte. Nulo na última."""
+
+
+class Entrega(TypedDict):
+    """A entrega de um evento a um webhook."""
+
+    id: str
+    """Identificador da entrega."""
+    evento: str
+    """O `id` do evento, enviado em `webhook-id`."""
+    tipo: str | None
+    """Tipo do evento. Nulo se o evento já foi apagado."""
+    tentativa: int
+    """Quantas tentativas já foram feitas."""
+    em: str | None
+    """Quando foi a última tentativa."""
+    estado: Literal["desistiu", "entregue", "esperando", "falhou"]
+    """`esperando`: nenhuma tentativa ainda. `falhou`: nova tentativa em `proxima_em`.
+    `desistiu`: não há mais tentativas.
+    """
+    status: int | None
+    """Status HTTP da resposta."""
+    duracao_ms: int | None
+    """Duração da tentativa, em milissegundos."""
+    resposta: str | None
+    """Os 200 primeiros caracteres da resposta, ou o que impediu a entrega."""
+    proxima_em: str | None
+    """Quando é a próxima tentativa."""
+
+
+class RespostaReenvio(TypedDict):
+    """O reenvio pedido."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    a_reenviar: int
+    """Quantas entregas serão reenviadas."""
+
+
 class ConfirmacaoDeLote(TypedDict):
     """A cotação confirmada e o limite de gasto."""
 
@@ -1393,6 +1511,54 @@ class MudancaDeOrcamento(TypedDict):
     """As operações incluídas, como no endereço. Nulo: todas."""
     aviso_percentual: NotRequired[int]
     """Percentual do limite em que há um aviso. Padrão: 80."""
+
+
+class NovoWebhook(TypedDict):
+    """Um webhook a criar."""
+
+    url: str
+    """Endereço que recebe os eventos, com https."""
+    tipos: NotRequired[list[str] | None]
+    """Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos."""
+    clientes: NotRequired[list[str] | None]
+    """Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos."""
+    descricao: NotRequired[str | None]
+    """Descrição para pessoas."""
+
+
+class MudancaDeWebhook(TypedDict):
+    """As alterações de um webhook."""
+
+    url: NotRequired[str]
+    """Endereço que recebe os eventos, com https."""
+    tipos: NotRequired[list[str] | None]
+    """Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos."""
+    clientes: NotRequired[list[str] | None]
+    """Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos."""
+    descricao: NotRequired[str | None]
+    """Descrição para pessoas."""
+    ativo: NotRequired[bool]
+    """Se os eventos são enviados."""
+
+
+class TrocaDeSegredo(TypedDict):
+    """A troca do segredo de um webhook."""
+
+    horas: NotRequired[int]
+    """Por quantas horas o segredo anterior também assina."""
+
+
+class Reenvio(TypedDict):
+    """O que reenviar: uma entrega (`entrega`) ou as de um período (`desde` e `ate`)."""
+
+    entrega: NotRequired[str | None]
+    """O `id` de uma entrega."""
+    desde: NotRequired[str | None]
+    """Início do período."""
+    ate: NotRequired[str | None]
+    """Fim do período. Nulo: agora."""
+    somente: NotRequired[Literal["falhas", "todas"] | None]
+    """`falhas` (padrão): só o que não foi entregue, inclusive enquanto esteve desativado."""
 
 
 class RespostaOperacao(TypedDict):
@@ -1537,3 +1703,44 @@ class RespostaOrcamento(TypedDict):
     """Quando começa o próximo período. Nulo: nunca."""
     criado_em: str
     """Quando foi criado."""
+
+
+class RespostaWebhook(TypedDict):
+    """Um webhook."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    id: str
+    """Identificador do webhook."""
+    url: str
+    """Endereço que recebe os eventos, com https."""
+    tipos: list[str] | None
+    """Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos."""
+    clientes: list[str] | None
+    """Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos."""
+    descricao: str | None
+    """Descrição para pessoas."""
+    ativo: bool
+    """Se os eventos são enviados."""
+    estado: Literal["ativo", "desligado", "falhando"]
+    """`falhando`: 12 horas de falhas. `desligado`: nada é enviado."""
+    motivo: Literal["usuario", "http_410", "sem_sucesso"] | None
+    """Por que está desligado: por um usuário, porque o endereço respondeu 410 ou depois de 5
+    dias sem entrega.
+    """
+    criado_em: str
+    """Quando foi criado."""
+    ultima_entrega_em: str | None
+    """A última entrega com sucesso."""
+    proxima_tentativa_em: str | None
+    """Quando é a próxima tentativa."""
+    em_espera: int
+    """Entregas que aguardam uma tentativa."""
+    segredo: str | None
+    """O segredo das assinaturas. Só aparece na resposta que o criou."""
+    segredo_final: str
+    """Os quatro últimos caracteres do segredo."""

@@ -1205,4 +1205,138 @@ export class Balcao extends Runtime {
       path: `/conta/v1/orcamentos/${part(given.id)}`,
     });
   }
+
+  /** Listar webhooks. */
+  async webhooks(given: {
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+    /** O `cursor` da página anterior. */
+    cursor?: string;
+  } = {}): Promise<Answer<types.RespostaWebhooks>> {
+    return this.ask({
+      method: "GET",
+      path: `/webhooks/v1`,
+      query: {
+        limite: given.limite,
+        cursor: given.cursor,
+      },
+    });
+  }
+
+  /** Criar webhook. */
+  async criarWebhook(given: {
+    body: types.NovoWebhook;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaWebhook>> {
+    return this.ask({
+      method: "POST",
+      path: `/webhooks/v1`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Consultar webhook. */
+  async webhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+  }): Promise<Answer<types.RespostaWebhook>> {
+    return this.ask({
+      method: "GET",
+      path: `/webhooks/v1/${part(given.id)}`,
+    });
+  }
+
+  /** Alterar webhook. */
+  async mudarWebhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+    body: types.MudancaDeWebhook;
+  }): Promise<Answer<types.RespostaWebhook>> {
+    return this.ask({
+      method: "PATCH",
+      path: `/webhooks/v1/${part(given.id)}`,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Remover webhook. */
+  async removerWebhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+  }): Promise<Answer<types.RespostaWebhook>> {
+    return this.ask({
+      method: "DELETE",
+      path: `/webhooks/v1/${part(given.id)}`,
+    });
+  }
+
+  /** Trocar o segredo. */
+  async girarSegredoDoWebhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+    body: types.TrocaDeSegredo;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaWebhook>> {
+    return this.ask({
+      method: "POST",
+      path: `/webhooks/v1/${part(given.id)}/girar-segredo`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Testar webhook. */
+  async testarWebhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaTeste>> {
+    return this.ask({
+      method: "POST",
+      path: `/webhooks/v1/${part(given.id)}/testar`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+    });
+  }
+
+  /** Listar entregas. */
+  async entregasDoWebhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+    /** Só entregas neste estado. */
+    estado?: "esperando" | "entregue" | "falhou" | "desistiu";
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+    /** O `cursor` da página anterior. */
+    cursor?: string;
+  }): Promise<Answer<types.RespostaEntregas>> {
+    return this.ask({
+      method: "GET",
+      path: `/webhooks/v1/${part(given.id)}/entregas`,
+      query: {
+        estado: given.estado,
+        limite: given.limite,
+        cursor: given.cursor,
+      },
+    });
+  }
+
+  /** Reenviar entregas. */
+  async reenviarDoWebhook(given: {
+    /** O `id` do webhook. */
+    id: string;
+    body: types.Reenvio;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaReenvio>> {
+    return this.ask({
+      method: "POST",
+      path: `/webhooks/v1/${part(given.id)}/reenviar`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
 }

@@ -1233,6 +1233,120 @@ export interface DonoDeOrcamento {
   valor?: string;
 }
 
+/** Os webhooks da conta. */
+export interface RespostaWebhooks {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os webhooks, do mais antigo ao mais recente. */
+  itens: Array<Webhook>;
+  /** Cursor da página seguinte. Nulo na última. */
+  cursor: string | null;
+}
+
+/** Um webhook e seu estado. */
+export interface Webhook {
+  /** Identificador do webhook. */
+  id: string;
+  /** Endereço que recebe os eventos, com https. */
+  url: string;
+  /** Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos. */
+  tipos: Array<string> | null;
+  /** Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos. */
+  clientes: Array<string> | null;
+  /** Descrição para pessoas. */
+  descricao: string | null;
+  /** Se os eventos são enviados. */
+  ativo: boolean;
+  /** `falhando`: 12 horas de falhas. `desligado`: nada é enviado. */
+  estado: "ativo" | "desligado" | "falhando";
+  /**
+   * Por que está desligado: por um usuário, porque o endereço respondeu 410 ou depois de 5
+   * dias sem entrega.
+   */
+  motivo: "usuario" | "http_410" | "sem_sucesso" | null;
+  /** Quando foi criado. */
+  criado_em: string;
+  /** A última entrega com sucesso. */
+  ultima_entrega_em: string | null;
+  /** Quando é a próxima tentativa. */
+  proxima_tentativa_em: string | null;
+  /** Entregas que aguardam uma tentativa. */
+  em_espera: number;
+  /** O segredo das assinaturas. Só aparece na resposta que o criou. */
+  segredo: string | null;
+  /** Os quatro últimos caracteres do segredo. */
+  segredo_final: string;
+}
+
+/** O evento de teste. */
+export interface RespostaTeste {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** O `id` do evento `balcao.ping`. */
+  evento: string;
+}
+
+/** Uma página de entregas. */
+export interface RespostaEntregas {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** As entregas, da mais recente à mais antiga. */
+  itens: Array<Entrega>;
+  /** Cursor da página seguinte. Nulo na última. */
+  cursor: string | null;
+}
+
+/** A entrega de um evento a um webhook. */
+export interface Entrega {
+  /** Identificador da entrega. */
+  id: string;
+  /** O `id` do evento, enviado em `webhook-id`. */
+  evento: string;
+  /** Tipo do evento. Nulo se o evento já foi apagado. */
+  tipo: string | null;
+  /** Quantas tentativas já foram feitas. */
+  tentativa: number;
+  /** Quando foi a última tentativa. */
+  em: string | null;
+  /**
+   * `esperando`: nenhuma tentativa ainda. `falhou`: nova tentativa em `proxima_em`.
+   * `desistiu`: não há mais tentativas.
+   */
+  estado: "desistiu" | "entregue" | "esperando" | "falhou";
+  /** Status HTTP da resposta. */
+  status: number | null;
+  /** Duração da tentativa, em milissegundos. */
+  duracao_ms: number | null;
+  /** Os 200 primeiros caracteres da resposta, ou o que impediu a entrega. */
+  resposta: string | null;
+  /** Quando é a próxima tentativa. */
+  proxima_em: string | null;
+}
+
+/** O reenvio pedido. */
+export interface RespostaReenvio {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Quantas entregas serão reenviadas. */
+  a_reenviar: number;
+}
+
 /** A cotação confirmada e o limite de gasto. */
 export interface ConfirmacaoDeLote {
   /** O `digest` da cotação. */
@@ -1283,6 +1397,50 @@ export interface MudancaDeOrcamento {
   operacoes?: Array<string> | null;
   /** Percentual do limite em que há um aviso. Padrão: 80. */
   aviso_percentual?: number;
+}
+
+/** Um webhook a criar. */
+export interface NovoWebhook {
+  /** Endereço que recebe os eventos, com https. */
+  url: string;
+  /** Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos. */
+  tipos?: Array<string> | null;
+  /** Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos. */
+  clientes?: Array<string> | null;
+  /** Descrição para pessoas. */
+  descricao?: string | null;
+}
+
+/** As alterações de um webhook. */
+export interface MudancaDeWebhook {
+  /** Endereço que recebe os eventos, com https. */
+  url?: string;
+  /** Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos. */
+  tipos?: Array<string> | null;
+  /** Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos. */
+  clientes?: Array<string> | null;
+  /** Descrição para pessoas. */
+  descricao?: string | null;
+  /** Se os eventos são enviados. */
+  ativo?: boolean;
+}
+
+/** A troca do segredo de um webhook. */
+export interface TrocaDeSegredo {
+  /** Por quantas horas o segredo anterior também assina. */
+  horas?: number;
+}
+
+/** O que reenviar: uma entrega (`entrega`) ou as de um período (`desde` e `ate`). */
+export interface Reenvio {
+  /** O `id` de uma entrega. */
+  entrega?: string | null;
+  /** Início do período. */
+  desde?: string | null;
+  /** Fim do período. Nulo: agora. */
+  ate?: string | null;
+  /** `falhas` (padrão): só o que não foi entregue, inclusive enquanto esteve desativado. */
+  somente?: "falhas" | "todas" | null;
 }
 
 /** Uma requisição e o resultado dela. */
@@ -1417,4 +1575,45 @@ export interface RespostaOrcamento {
   volta_em: string | null;
   /** Quando foi criado. */
   criado_em: string;
+}
+
+/** Um webhook. */
+export interface RespostaWebhook {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Identificador do webhook. */
+  id: string;
+  /** Endereço que recebe os eventos, com https. */
+  url: string;
+  /** Tipos de evento enviados, ou grupos como `certidao.*`. Nulo: todos. */
+  tipos: Array<string> | null;
+  /** Só eventos dos itens destes clientes (`X-Cliente`). Nulo: todos os eventos. */
+  clientes: Array<string> | null;
+  /** Descrição para pessoas. */
+  descricao: string | null;
+  /** Se os eventos são enviados. */
+  ativo: boolean;
+  /** `falhando`: 12 horas de falhas. `desligado`: nada é enviado. */
+  estado: "ativo" | "desligado" | "falhando";
+  /**
+   * Por que está desligado: por um usuário, porque o endereço respondeu 410 ou depois de 5
+   * dias sem entrega.
+   */
+  motivo: "usuario" | "http_410" | "sem_sucesso" | null;
+  /** Quando foi criado. */
+  criado_em: string;
+  /** A última entrega com sucesso. */
+  ultima_entrega_em: string | null;
+  /** Quando é a próxima tentativa. */
+  proxima_tentativa_em: string | null;
+  /** Entregas que aguardam uma tentativa. */
+  em_espera: number;
+  /** O segredo das assinaturas. Só aparece na resposta que o criou. */
+  segredo: string | null;
+  /** Os quatro últimos caracteres do segredo. */
+  segredo_final: string;
 }

@@ -18,6 +18,7 @@ from balcao.core.secrets import Secrets
 TOTP_SECRET = b"totp secret"
 MAIL_CONTENT = b"mail"
 WALLET_PERSON = b"wallet person"
+WEBHOOK_SECRET = b"webhook secret"
 
 _KEY_BYTES = 32
 _SALT_DIGITS = 16

@@ -43,6 +43,10 @@ Action: TypeAlias = Literal[
     "budget.create",
     "budget.change",
     "budget.end",
+    "webhook.create",
+    "webhook.change",
+    "webhook.rotate",  # another secret
+    "webhook.delete",
     "batch.pause",
     "batch.resume",
     "batch.stop",

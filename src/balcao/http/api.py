@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from balcao.accounts.webhooks.desk import WebhookDesk
 from balcao.batches.desk import BatchDesk
 from balcao.batches.results import Results
 from balcao.core.clock import ClockState
@@ -18,6 +19,7 @@ from balcao.http.quotes import Quotes
 from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
+from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
 from balcao.lookup.source_status import StatusReader
 from balcao.observability.metrics import Metrics
@@ -41,6 +43,7 @@ def build(
     searches: Searches,
     document: Mapping[str, Any],
     exports: Path,
+    webhooks: WebhookDesk,
 ) -> Sequence[Route]:
     """Return all routes but those of lookups.
 
@@ -53,6 +56,7 @@ def build(
         *routes_of(AccountRoutes(desk, now_ms, exports)),
         *routes_of(DeprecatedUseRoutes(desk, now_ms)),
         *routes_of(BudgetRoutes(parts, new_id)),
+        *routes_of(WebhookRoutes(parts, webhooks)),
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchRoutes(batches, results)),
         *routes_of(searches),

@@ -22,10 +22,10 @@ from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
-from balcao.service.rechecking import Rechecking
 from balcao.service.requested_work import requested_jobs
 from balcao.service.retention import Retention
 from balcao.service.secret_following import SecretFollower
+from balcao.service.webhooks.delivering import WebhookDelivery
 from balcao.settings import Settings
 from balcao.storage.desk.exports import EXPORT
 from balcao.storage.stores import Stores
@@ -45,7 +45,7 @@ def build(
     deprecated_uses: DeprecatedUseCounts,
     write_export: Callable[[str], Awaitable[None]],
     mail: MailDelivery,
-    rechecking: Rechecking,
+    webhooks: WebhookDelivery,
     secrets: SecretFollower,
 ) -> Lifecycle:
     """Return the lifecycle of the process, and connect the metrics with its background work."""
@@ -55,7 +55,7 @@ def build(
         *batches.kinds(),
         JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
         mail.jobs(),
-        rechecking.jobs(),
+        webhooks.jobs(),
         *requested_jobs(desk, now_ms),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
@@ -94,9 +94,9 @@ def build(
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
             deprecated_uses.periodic(),
-            rechecking.periodic(),
             secrets.periodic(),
             *mail.periodic_tasks(),
+            *webhooks.periodic_tasks(),
         ],
         at_end=write_counts,
     )

@@ -15,6 +15,7 @@ from balcao.core.deprecations import KEPT_DAYS
 from balcao.core.freshness import DAY_MS
 from balcao.core.questions import Mode
 from balcao.core.store_mark import Standing, may_delete
+from balcao.core.webhooks import DELIVERIES_KEPT_DAYS
 from balcao.service.jobs.periodic import Periodic, warn_on_storage_failure
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs, Cache
@@ -201,6 +202,9 @@ class Retention:
             ),
             "events": await self.desk.events.purge(now - EVENT_DAYS * DAY_MS),
             "portfolios": await self.desk.wallets.purge(now - EVENT_DAYS * DAY_MS),
+            "webhook_deliveries": await self.desk.webhook_deliveries.purge(
+                now - DELIVERIES_KEPT_DAYS * DAY_MS
+            ),
             "exports": await self.desk.exports.purge(now - EXPORT_DAYS * DAY_MS),
             "mail": await self.desk.mail.purge(now),
             "availability": await self.desk.availability.purge(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import structlog
 
-from balcao.accounts.seal import MAIL_CONTENT, TOTP_SECRET, WALLET_PERSON, Seal
+from balcao.accounts.seal import MAIL_CONTENT, TOTP_SECRET, WALLET_PERSON, WEBHOOK_SECRET, Seal
 from balcao.core.errors import HomeDamaged, PepperDiffers
 from balcao.core.secrets import Secrets, ring_of, secret_id
 from balcao.home import Home
@@ -23,6 +23,8 @@ _PURPOSES: Mapping[SealedKind, bytes] = {
     "totp": TOTP_SECRET,
     "mail": MAIL_CONTENT,
     "wallet": WALLET_PERSON,
+    "webhook": WEBHOOK_SECRET,
+    "webhook_old": WEBHOOK_SECRET,
 }
 
 

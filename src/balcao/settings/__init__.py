@@ -45,8 +45,8 @@ from balcao.providers import PROVIDERS, in_order
 from balcao.providers.fields import File
 from balcao.settings.files import GRATUITO, POS_PAGO, PRE_PAGO, FilesOfPlan
 from balcao.settings.groups import Group
-from balcao.settings.mail import MailSettings
 from balcao.settings.values import BearerToken, Network, Page, Place, Ufs
+from balcao.settings.webhooks import WebhookSettings
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - recognised only
 
@@ -79,6 +79,7 @@ _FILES = (
     ("tls_key",),
     ("backup_folder",),
     ("smtp_password_file",),
+    ("webhook_ca_file",),
     *(
         (provider.name, name)
         for provider in PROVIDERS
@@ -189,11 +190,11 @@ def _of_providers() -> dict[str, Any]:
 
 if TYPE_CHECKING:
 
-    class _SourceSettings(MailSettings): ...
+    class _SourceSettings(WebhookSettings): ...
 
 else:
     _SourceSettings = create_model(
-        "_SourceSettings", __base__=MailSettings, **_of_operations(), **_of_providers()
+        "_SourceSettings", __base__=WebhookSettings, **_of_operations(), **_of_providers()
     )
 
 

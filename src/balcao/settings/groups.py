@@ -18,6 +18,7 @@ class Group(Enum):
     BACKUP = "Backups"
     SESSIONS = "Sessões da aplicação"
     MAIL = "E-mail"
+    WEBHOOKS = "Webhooks"
 
 
 def group_of(field: FieldInfo) -> Group:

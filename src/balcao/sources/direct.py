@@ -43,9 +43,16 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(
-        self, tls: ssl.SSLContext | None, *, connections_max: int, keepalive_seconds: float
+        self,
+        tls: ssl.SSLContext | None,
+        *,
+        connections_max: int,
+        keepalive_seconds: float,
+        address: str | None = None,
     ) -> None:
+        """`address`: connect to this one, whatever the names of hosts resolve to."""
         self._tls = tls
+        self._address = address
         self._keepalive_seconds = keepalive_seconds
         self._idle: dict[_Origin, list[_Connection]] = {}
         self._slots = asyncio.Semaphore(connections_max)
@@ -116,9 +123,10 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             async with asyncio.timeout(seconds):
                 _, connection = await loop.create_connection(
                     lambda: _Connection(loop),
-                    host,
+                    self._address or host,
                     port,
                     ssl=self._context() if scheme == "https" else None,
+                    server_hostname=host if scheme == "https" else None,
                     happy_eyeballs_delay=NEXT_ADDRESS_SECONDS,
                 )
         except TimeoutError as error:

@@ -215,3 +215,10 @@ def examine_desk(copy: Path) -> DeskExamination:
     from balcao.storage.sqlite.backups import examine  # noqa: PLC0415
 
     return examine(copy)
+
+
+def give_up_deliveries(copy: Path) -> None:
+    """Give up the deliveries that wait in a backup's desk, of either engine."""
+    from balcao.storage.sqlite.backups import give_up_deliveries  # noqa: PLC0415
+
+    give_up_deliveries(copy)

@@ -180,9 +180,9 @@ async def _watch(desk: Desk, account_id: int) -> None:
         ),
         (
             "INSERT INTO webhook (webhook_id, account_id, url, state, secret, secret_tail,"
-            " create_fingerprint, created_ms, from_event, planned_event)"
-            f" VALUES (?, ?, ?, ?, ?, ?, ?, {at}, 0, 0)",
-            "w1", account_id, "https://exemplo.com.br/x", "ativo", b"\0s", "abcd", "f",
+            " created_ms, planned_event)"
+            f" VALUES (?, ?, ?, ?, ?, ?, {at}, 0)",
+            "w1", account_id, "https://exemplo.com.br/x", "ativo", b"\0s", "abcd",
         ),
         (
             "INSERT INTO webhook_delivery"

@@ -18,3 +18,4 @@ from balcao.core.errors.requests import *
 from balcao.core.errors.sources import *
 from balcao.core.errors.system import *
 from balcao.core.errors.wallet import *
+from balcao.core.errors.webhooks import *

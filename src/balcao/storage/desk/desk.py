@@ -36,10 +36,11 @@ from balcao.storage.desk.people import People
 from balcao.storage.desk.queries import DeskQueries
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
-from balcao.storage.desk.rechecks import Rechecks
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
+from balcao.storage.desk.webhook_deliveries import WebhookDeliveries
+from balcao.storage.desk.webhooks import Webhooks
 from balcao.storage.engine import Engine, OnCharged
 from balcao.storage.group_commit import Callback
 
@@ -58,12 +59,12 @@ class Desk(DeskQueries):
 
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
-    `batch_files` (the space that batches take), `budgets`, `events`, `rechecks` (scheduled lookups
-    of portfolios), `wallets` (portfolios), `totals` (charges by day), `exports` (files that take
-    long to write), `availability` (success of sources), `deprecated_uses` (of deprecated features),
-    `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of receipts),
-    `secrets` (replacements of the installation's secret), `data_subjects` (search and erasure of
-    personal data).
+    `batch_files` (the space that batches take), `budgets`, `events`, `webhooks`,
+    `webhook_deliveries`, `wallets` (portfolios), `totals` (charges by day), `exports` (files that
+    take long to write), `availability` (success of sources), `deprecated_uses` (of deprecated
+    features), `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of
+    receipts), `secrets` (replacements of the installation's secret), `data_subjects` (search and
+    erasure of personal data).
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -80,8 +81,9 @@ class Desk(DeskQueries):
         self.batches = Batches(engine)
         self.batch_files = BatchFiles(engine)
         self.budgets = Budgets(engine)
+        self.webhooks = Webhooks(engine)
+        self.webhook_deliveries = WebhookDeliveries(engine)
         self.events = Events(engine)
-        self.rechecks = Rechecks(engine)
         self.wallets = Wallets(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)

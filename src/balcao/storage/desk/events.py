@@ -1,6 +1,6 @@
 """The stored events of all accounts, on any engine (contract 19)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -45,8 +45,7 @@ class Events:
     def after(self, account_id: int, number: int, limit: int) -> Sequence[StoredEvent]:
         """Return an account's events with greater numbers, in the order of their commits."""
         with self._open_reader() as reading:
-            rows = reading.execute(_AFTER, (account_id, number, limit)).fetchall()
-        return [stored_event(row) for row in rows]
+            return events_after(reading, account_id, number, limit)
 
     async def last(self) -> int:
         """Return the number of the last event of any account; 0: there was none."""
@@ -72,6 +71,20 @@ class Events:
             return len(connection.execute(_PURGE, (before_ms, PURGED_AT_ONCE)).fetchall())
 
         return await self._run_in_writer(work)
+
+
+def events_after(
+    connection: Statements, account_id: int, number: int, limit: int
+) -> Sequence[StoredEvent]:
+    """Return an account's events with greater numbers, in the order of their commits."""
+    rows = connection.execute(_AFTER, (account_id, number, limit)).fetchall()
+    return [stored_event(row) for row in rows]
+
+
+def lock_accounts(connection: Statements, accounts: Collection[int]) -> None:
+    """Lock accounts until the end of the transaction: no event of theirs is committed meanwhile."""
+    for account_id in sorted(accounts):
+        lock_account(connection, account_id)
 
 
 def write_events(connection: Statements, events: Sequence[NewEvent]) -> Sequence[int | None]:

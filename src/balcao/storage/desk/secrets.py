@@ -10,7 +10,7 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.engine import Engine
 
-SealedKind: TypeAlias = Literal["totp", "mail", "wallet"]
+SealedKind: TypeAlias = Literal["totp", "mail", "wallet", "webhook", "webhook_old"]
 
 _NEWEST = (
     "SELECT secret_id, activated_ms, finished_ms FROM secret_rotation"
@@ -39,11 +39,16 @@ _SEALED: Mapping[SealedKind, str] = {
     "totp": "SELECT user_id, totp_secret FROM person WHERE totp_secret IS NOT NULL",
     "mail": "SELECT mail_id, content FROM mail WHERE content IS NOT NULL",
     "wallet": "SELECT item_id, sealed FROM wallet_item WHERE sealed IS NOT NULL",
+    "webhook": "SELECT webhook_id, secret FROM webhook",
+    "webhook_old": "SELECT webhook_id, old_secret FROM webhook WHERE old_secret IS NOT NULL",
 }
 _RESEAL: Mapping[SealedKind, str] = {
     "totp": "UPDATE person SET totp_secret = ? WHERE user_id = ? AND totp_secret = ? RETURNING 1",
     "mail": "UPDATE mail SET content = ? WHERE mail_id = ? AND content = ? RETURNING 1",
     "wallet": "UPDATE wallet_item SET sealed = ? WHERE item_id = ? AND sealed = ? RETURNING 1",
+    "webhook": "UPDATE webhook SET secret = ? WHERE webhook_id = ? AND secret = ? RETURNING 1",
+    "webhook_old": "UPDATE webhook SET old_secret = ? WHERE webhook_id = ? AND old_secret = ?"
+    " RETURNING 1",
 }
 
 

@@ -105,6 +105,21 @@ def examine(copy: Path) -> DeskExamination:
             file.unlink()
 
 
+def give_up_deliveries(copy: Path) -> None:
+    """Give up the deliveries that wait in a backup's desk: they may have been sent since.
+
+    People can send them again (contract 19.4).
+    """
+    with closing(apsw.Connection(str(copy))) as connection:
+        known = "SELECT 1 FROM sqlite_master WHERE name = 'webhook_delivery'"
+        if connection.execute(known).fetchone():
+            connection.execute(
+                "UPDATE webhook_delivery SET state = 'desistiu', next_ms = NULL"
+                " WHERE next_ms IS NOT NULL"
+            )
+            connection.execute("UPDATE webhook SET resend = NULL")
+
+
 def _examine(path: Path) -> DeskExamination:
     with closing(connect(path, synchronous="OFF")) as connection:
         (damage,) = connection.execute("PRAGMA quick_check(1)").fetchone() or ("",)

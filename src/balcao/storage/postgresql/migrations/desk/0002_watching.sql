@@ -176,17 +176,13 @@ CREATE TABLE webhook (
     secret_tail text COLLATE "C" NOT NULL,  -- its last four characters
     old_secret bytea NULL,      -- signs as well, until
     old_until_ms bigint NULL,
-    create_key text COLLATE "C" NULL,      -- Idempotency-Key of the request that created it
-    create_fingerprint text COLLATE "C" NOT NULL,
     created_ms bigint NOT NULL,
-    from_event bigint NOT NULL,  -- events after this one are its own
     planned_event bigint NOT NULL,  -- deliveries exist for events up to this one
     failing_ms bigint NULL,      -- first failure since the last success
     success_ms bigint NULL,
     last_status bigint NULL,
     resend text COLLATE "C" NULL,      -- JSON: a repetition under way
-    CONSTRAINT only_what_is_off_has_a_reason CHECK ((state = 'desligado') = (reason IS NOT NULL)),
-    UNIQUE (account_id, create_key)
+    CONSTRAINT only_what_is_off_has_a_reason CHECK ((state = 'desligado') = (reason IS NOT NULL))
 );
 CREATE INDEX webhook_of_account ON webhook (account_id, webhook_id);
 
@@ -195,7 +191,8 @@ CREATE TABLE webhook_delivery (
     webhook_id text COLLATE "C" NOT NULL REFERENCES webhook,
     event_id bigint NOT NULL,  -- no reference: the event may go first
     state text COLLATE "C" NOT NULL CHECK (state IN ('esperando', 'entregue', 'falhou', 'desistiu')),
-    attempts bigint NOT NULL,
+    attempts bigint NOT NULL,  -- made, of all rounds
+    failures bigint NOT NULL DEFAULT 0,  -- since it was planned or last resent
     created_ms bigint NOT NULL,
     next_ms bigint NULL CHECK ((next_ms IS NOT NULL) = (state IN ('esperando', 'falhou'))),
     at_ms bigint NULL,      -- of the last attempt
@@ -205,6 +202,7 @@ CREATE TABLE webhook_delivery (
     UNIQUE (webhook_id, event_id)
 );
 CREATE INDEX webhook_delivery_due ON webhook_delivery (webhook_id, next_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX webhook_delivery_of_webhook ON webhook_delivery (webhook_id, delivery_id);
 CREATE INDEX webhook_delivery_by_age ON webhook_delivery (created_ms);
 
 -- What each person has seen of an account's events, and was sent by e-mail.

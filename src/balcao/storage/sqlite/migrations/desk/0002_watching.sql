@@ -145,17 +145,13 @@ CREATE TABLE webhook (
     secret_tail   TEXT    NOT NULL,  -- its last four characters
     old_secret    BLOB    NULL,      -- signs as well, until
     old_until_ms  INTEGER NULL,
-    create_key    TEXT    NULL,      -- Idempotency-Key of the request that created it
-    create_fingerprint TEXT NOT NULL,
     created_ms    INTEGER NOT NULL,
-    from_event    INTEGER NOT NULL,  -- events after this one are its own
     planned_event INTEGER NOT NULL,  -- deliveries exist for events up to this one
     failing_ms    INTEGER NULL,      -- first failure since the last success
     success_ms    INTEGER NULL,
     last_status   INTEGER NULL,
     resend        TEXT    NULL,      -- JSON: a repetition under way
-    CONSTRAINT only_what_is_off_has_a_reason CHECK ((state = 'desligado') = (reason IS NOT NULL)),
-    UNIQUE (account_id, create_key)
+    CONSTRAINT only_what_is_off_has_a_reason CHECK ((state = 'desligado') = (reason IS NOT NULL))
 ) STRICT;
 CREATE INDEX webhook_of_account ON webhook (account_id, webhook_id);
 
@@ -164,7 +160,8 @@ CREATE TABLE webhook_delivery (
     webhook_id  TEXT    NOT NULL REFERENCES webhook (webhook_id),
     event_id    INTEGER NOT NULL,  -- no reference: the event may go first
     state       TEXT    NOT NULL CHECK (state IN ('esperando', 'entregue', 'falhou', 'desistiu')),
-    attempts    INTEGER NOT NULL,
+    attempts    INTEGER NOT NULL,  -- made, of all rounds
+    failures    INTEGER NOT NULL DEFAULT 0,  -- since it was planned or last resent
     created_ms  INTEGER NOT NULL,
     next_ms     INTEGER NULL CHECK ((next_ms IS NOT NULL) = (state IN ('esperando', 'falhou'))),
     at_ms       INTEGER NULL,      -- of the last attempt
@@ -174,6 +171,7 @@ CREATE TABLE webhook_delivery (
     UNIQUE (webhook_id, event_id)
 ) STRICT;
 CREATE INDEX webhook_delivery_due ON webhook_delivery (webhook_id, next_ms) WHERE next_ms IS NOT NULL;
+CREATE INDEX webhook_delivery_of_webhook ON webhook_delivery (webhook_id, delivery_id);
 CREATE INDEX webhook_delivery_by_age ON webhook_delivery (created_ms);
 
 -- What each person has seen of an account's events, and was sent by e-mail.

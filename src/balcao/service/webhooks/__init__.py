@@ -1,0 +1,1 @@
+"""Delivery of events to webhooks: planning, and the jobs that send them (contract 19.4)."""
