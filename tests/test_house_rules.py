@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -153,23 +154,52 @@ TOLD_THE_TIME = {"accounts", "core", "http", "lookup", "receipts", "sources", "s
 ASKS_THE_TIME = re.compile(r"time\.time(_ns)?|(.*\.)?(datetime\.(utc)?now|date\.today)")
 
 
-@cache
-def _calls(file: Path) -> set[str]:
-    """What a file calls, as it is written there: `Front`, `httpx2.Client`, `datetime.now`."""
-    tree = ast.walk(ast.parse(file.read_text("utf-8")))
-    return {ast.unparse(node.func) for node in tree if isinstance(node, ast.Call)}
+@dataclass(frozen=True)
+class Facts:
+    """Imports, calls and public classes of a file."""
+
+    imports: Sequence[str]  # all of them
+    imports_at_run_time: Sequence[str]  # not those below `if TYPE_CHECKING`
+    calls: Set[str]  # dotted names: `Front`, `httpx2.Client`, `datetime.now`
+    classes: Sequence[str]  # at the top
 
 
 @cache
-def _imports(file: Path) -> tuple[str, ...]:
-    found: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            found += (alias.name for alias in node.names)
+def _facts(file: Path) -> Facts:
+    """Read a file once, for all rules: this is most of their time."""
+    tree = ast.parse(file.read_text("utf-8"))
+    imports, at_run_time, calls = list[str](), list[str](), set[str]()
+    todo: list[tuple[ast.AST, bool]] = [(tree, True)]
+    while todo:
+        node, runs = todo.pop()
+        names: Iterable[str] = ()
+        if isinstance(node, ast.Call):
+            calls.add(_dotted(node.func))
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write imports out in full"
-            found += (f"{node.module}.{alias.name}" for alias in node.names)
-    return tuple(found)
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.If) and _dotted(node.test).endswith("TYPE_CHECKING"):
+            todo += ((each, False) for each in node.body)
+            todo += ((each, runs) for each in node.orelse)
+            continue
+        imports += names
+        at_run_time += names if runs else ()
+        todo += ((each, runs) for each in ast.iter_child_nodes(node))
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return Facts(imports, at_run_time, calls, [name for name in classes if name[0] != "_"])
+
+
+def _dotted(node: ast.AST) -> str:
+    """Return a name and its attributes; `?` for any other expression."""
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _imports(file: Path) -> Sequence[str]:
+    return _facts(file).imports
 
 
 def _room(file: Path) -> str:
@@ -219,26 +249,13 @@ def _modules(room: str) -> dict[str, Path]:
     return {".".join(names).removesuffix(".__init__"): file for file, names in parts.items()}
 
 
-def _imports_at_run_time(tree: ast.AST) -> Iterator[str]:
-    """Like `_imports`, inside functions too, but not below `if TYPE_CHECKING`."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            yield from _imports_at_run_time(ast.Module(node.orelse, []))
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        yield from _imports_at_run_time(node)
-
-
 @cache
 def _graph(room: str) -> dict[str, set[str]]:
     """Which modules of the room each module of it imports."""
     modules = _modules(room)
     found: dict[str, set[str]] = {}
     for module, file in modules.items():
-        names = set(_imports_at_run_time(ast.parse(file.read_text("utf-8"))))
+        names = _facts(file).imports_at_run_time
         named = {name if name in modules else name.rpartition(".")[0] for name in names}
         found[module] = named & set(modules) - {module}
     return found
@@ -337,7 +354,8 @@ def test_the_core_decides_and_does_nothing_else() -> None:
 
 def test_what_is_done_in_one_place() -> None:
     called = {
-        file.relative_to(SOURCE).as_posix(): _calls(file) for file in sorted(SOURCE.rglob("*.py"))
+        file.relative_to(SOURCE).as_posix(): _facts(file).calls
+        for file in sorted(SOURCE.rglob("*.py"))
     }
     for what, (within, calls, places) in DONE_IN.items():
         found = {name for name, some in called.items() if some & calls}
@@ -347,7 +365,7 @@ def test_what_is_done_in_one_place() -> None:
 def test_who_decides_is_told_the_time() -> None:
     for file in sorted(SOURCE.rglob("*.py")):
         if _room(file) in TOLD_THE_TIME:
-            asked = set(filter(ASKS_THE_TIME.fullmatch, _calls(file)))
+            asked = set(filter(ASKS_THE_TIME.fullmatch, _facts(file).calls))
             assert not asked, f"{file.relative_to(ROOT)} asks {asked}: take it as an argument"
 
 
@@ -369,10 +387,9 @@ def test_a_class_name_means_one_thing_in_its_room() -> None:
     found: dict[tuple[str, str], Path] = {}
     for file in sorted(SOURCE.rglob("*.py")):
         room = file.relative_to(SOURCE).parts[0]
-        for node in ast.parse(file.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                other = found.setdefault((room, node.name), file)
-                assert other == file, f"{node.name} is in {other} and in {file}: rename one"
+        for name in _facts(file).classes:
+            other = found.setdefault((room, name), file)
+            assert other == file, f"{name} is in {other} and in {file}: rename one"
 
 
 def test_lock_files_name_no_host() -> None:

@@ -418,11 +418,15 @@ class LedgerMachine(RuleBasedStateMachine):
         assert check.open_operations == sum(len(facts.holds) for facts in self.books)
 
 
+# A database of its own for each example takes a while.
+EXAMPLES = {"sqlite": 20, "postgresql": 4}
+
+
 @pytest.mark.parametrize("engine_name", sorted(ENGINES))
-def test_the_ledger_stays_consistent(engine_name: str) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.nightly)])
+def test_the_ledger_stays_consistent(engine_name: str, times: int) -> None:
     machine = type("Machine", (LedgerMachine,), {"engine_name": engine_name})
-    # A database of its own for each example takes a while.
-    examples = 8 if engine_name == "postgresql" else 40
+    examples = EXAMPLES[engine_name] * times
     run_state_machine_as_test(
         machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None)
     )
