@@ -16,7 +16,16 @@ from balcao.accounts.mail.outbox import RESET_MINUTES, Outbox
 from balcao.accounts.mail.rendering import mime_message
 from balcao.accounts.mail.sending import MailDelayed, MailRefused, send
 from balcao.accounts.seal import Seal
-from balcao.core.mail import PORTS, MailServer, MailText, MailTls, retry_seconds, trial
+from balcao.core.mail import (
+    PORTS,
+    MailLine,
+    MailSection,
+    MailServer,
+    MailText,
+    MailTls,
+    retry_seconds,
+    trial,
+)
 from balcao.core.people import Signature, User, is_email
 from balcao.core.secrets import single
 from balcao.service.mail_delivery import MailDelivery
@@ -30,7 +39,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 NOW = 1_786_158_000_000
 TO = "ana@empresa.test"
-TEXT = MailText("Assunto com ç", ("Olá, <Ana> & família.",))
+TEXT = MailText(
+    "Assunto com ç",
+    ("Olá, <Ana> & família.",),
+    sections=(MailSection("Mudanças", (MailLine("A & B", "https://b.test/1", ("x → y",)),)),),
+    unsubscribe="https://b.test/app/avisos/1-2-ab",
+)
 
 
 def a_message(to: str = TO) -> EmailMessage:
@@ -46,6 +60,12 @@ def test_both_parts_have_the_text() -> None:
     assert message["From"] == "Balcão <balcao@exemplo.test>"
     assert message["Message-ID"] == "<ab12@exemplo.test>"
     assert message["Auto-Submitted"] == "auto-generated"
+    # One request without signing in stops them (RFC 8058).
+    assert message["List-Unsubscribe"] == "<https://b.test/app/avisos/1-2-ab>"
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    plain = plain.replace("\r\n", "\n")
+    assert "MUDANÇAS\n\n- A & B\n  x → y\n  https://b.test/1\n" in plain
+    assert 'href="https://b.test/1" style="color:#1d5c43">A &amp; B</a><br>x → y</li>' in page
     assert "Olá, <Ana> & família." in plain
     assert "Olá, &lt;Ana&gt; &amp; família." in page
 
@@ -56,7 +76,7 @@ def test_certificates_are_verified(
 ) -> None:
     with mail_sink(tls, tmp_path) as sink:
         server = sink.server(tls, user=USER, password=PASSWORD)
-        with pytest.raises(MailDelayed):  # nobody vouches for it
+        with pytest.raises(MailDelayed):  # its issuer is unknown
             asyncio.run(send(server, a_message()))
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "fullchain.pem"))
         asyncio.run(send(server, a_message()))
@@ -88,7 +108,7 @@ def test_refusals_for_now_and_for_good() -> None:
         sink.replies[TO] = "550 desconhecido"
         with pytest.raises(MailRefused, match="550"):
             asyncio.run(send(sink.server(), a_message()))
-    with pytest.raises(MailDelayed):  # nobody listens any more
+    with pytest.raises(MailDelayed):  # the port is closed
         asyncio.run(send(sink.server(), a_message()))
 
 

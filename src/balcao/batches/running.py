@@ -159,7 +159,7 @@ class BatchRunner:
         slice_seconds: float = SLICE_SECONDS,
     ) -> None:
         self._context = context
-        self._unavailable = unavailable
+        self.unavailable = unavailable
         self._slice_seconds = slice_seconds
         self._stored = context.parts.desk.batches
 
@@ -311,7 +311,7 @@ class BatchRunner:
     ) -> None:
         batch, parts = current.batch, self._context.parts
         question = await self._with_bought_answer(current, question)
-        if self._unavailable(current.caller, question) and not await is_available_now(
+        if self.unavailable(current.caller, question) and not await is_available_now(
             question, current.caller, parts
         ):
             current.unavailable += 1
@@ -384,7 +384,7 @@ class BatchRunner:
         for row in rows:
             assert row.cells is not None
             parsed = columns.read(TableRow(row.line, seal.open_cells(row.line, row.cells)))
-            if isinstance(parsed, ValidRow) and not self._unavailable(caller, parsed.question):
+            if isinstance(parsed, ValidRow) and not self.unavailable(caller, parsed.question):
                 open_again = True
                 break
         if not open_again:

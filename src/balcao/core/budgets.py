@@ -87,14 +87,19 @@ class OverBudget(msgspec.Struct, frozen=True, gc=False):
 
 
 def owners_of(
-    key_id: int | None, client: str | None, batch_id: str | None
+    key_id: int | None, client: str | None, batch_id: str | None, wallet: int | None = None
 ) -> Sequence[tuple[OwnerKind, str]]:
-    """Return the owners whose budgets may cover an operation, in the order of the checks."""
+    """Return the owners whose budgets may cover an operation, in the order of the checks.
+
+    `wallet`: the account's number, if its portfolio buys.
+    """
     owners: list[tuple[OwnerKind, str]] = []
     if key_id is not None:
         owners.append(("chave", str(key_id)))
     if batch_id is not None:
         owners.append(("lote", batch_id))
+    if wallet is not None:
+        owners.append(("carteira", str(wallet)))
     if client is not None:
         owners.append(("cliente", client))
     return owners

@@ -32,6 +32,7 @@ class RequestTags(msgspec.Struct, frozen=True, gc=False):
     client: str | None = None  # `X-Cliente`: the end client
     reference: str | None = None  # `X-Referencia`
     batch_id: str | None = None  # if it is a row of a batch; not stored in the ledger
+    of_wallet: bool = False  # if the portfolio bought it; not stored in the ledger
 
 
 NO_TAGS = RequestTags()
@@ -51,6 +52,7 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     client: str | None = None
     reference: str | None = None
     batch_id: str | None = None
+    of_wallet: bool = False
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False):
@@ -65,6 +67,7 @@ class Hold(msgspec.Struct, frozen=True, gc=False):
     client: str | None = None
     reference: str | None = None
     batch_id: str | None = None
+    of_wallet: bool = False
 
 
 class Settle(msgspec.Struct, frozen=True, gc=False):
@@ -186,6 +189,7 @@ class TracedCharge(msgspec.Struct, frozen=True, gc=False):
     batch_id: str | None = None
     document_hash: bytes | None = None
     certificate: CertificateSummary | None = None
+    of_wallet: bool = False
 
     @property
     def at_ms(self) -> int:
@@ -195,7 +199,7 @@ class TracedCharge(msgspec.Struct, frozen=True, gc=False):
         """Return the charge and the trace as two values."""
         charge = Charge(
             self.account_id, self.key_id, self.request_id, self.operation, self.credits, self.rule,
-            self.origin, self.opened_ms, self.client, self.reference, self.batch_id,
+            self.origin, self.opened_ms, self.client, self.reference, self.batch_id, self.of_wallet,
         )  # fmt: skip
         trace = Trace(
             self.request_id, self.account_id, self.key_id, self.user_id, self.operation,

@@ -12,7 +12,9 @@ from balcao.core.writing import counted, credits
 MailTls: TypeAlias = Literal["tls", "starttls", "none"]
 PORTS: Mapping[MailTls, int] = {"tls": 465, "starttls": 587, "none": 25}
 
-MailKind: TypeAlias = Literal["invitation", "password_reset", "recovery_code", "low_balance"]
+MailKind: TypeAlias = Literal[
+    "invitation", "password_reset", "recovery_code", "low_balance", "digest", "urgent"
+]
 
 # Waits after each attempt that failed for now, in seconds; the last one repeats.
 _RETRY_SECONDS = (60.0, 300.0, 1_800.0, 7_200.0, 28_800.0)
@@ -37,13 +39,33 @@ class MailButton(msgspec.Struct, frozen=True):
     address: str
 
 
+class MailLine(msgspec.Struct, frozen=True):
+    """One line of a list, linked where it has an address. `details`: lines below it."""
+
+    text: str
+    address: str = ""
+    details: Sequence[str] = ()
+
+
+class MailSection(msgspec.Struct, frozen=True):
+    """A list with its title."""
+
+    title: str
+    lines: Sequence[MailLine]
+
+
 class MailText(msgspec.Struct, frozen=True):
-    """Subject and body of a message. `note`: small print below the button."""
+    """Subject and body of a message. `note`: small print below the button.
+
+    `unsubscribe`: the address where the recipient stops such messages, by one POST (RFC 8058).
+    """
 
     subject: str
     paragraphs: Sequence[str]
     button: MailButton | None = None
     note: str = ""
+    sections: Sequence[MailSection] = ()
+    unsubscribe: str = ""
 
 
 class Message(msgspec.Struct, frozen=True, tag=True):

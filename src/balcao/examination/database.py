@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from balcao.core.calendar import HOUR_MS
 from balcao.core.clock import SMALL_MS
 from balcao.core.database_server import remarks, too_old
 from balcao.core.errors import PepperDiffers
@@ -27,6 +28,9 @@ CLOCK_SECONDS_MAX = 2.0
 
 # Being stopped for longer is rarer than a clock that is ahead.
 IDLE_DAYS_MAX = 30
+
+# Scheduled lookups run within minutes, unless the service was off.
+RECHECK_HOURS_MAX = 6
 
 _KEYS_NAMED_MAX = 10
 
@@ -79,6 +83,7 @@ def database(
         yield from _expiring_keys(look, now_ms())
         yield from _jobs(look)
         yield from _batches(look)
+        yield from _rechecks(look, now_ms())
 
 
 def _clock_of_database(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator[Finding]:
@@ -161,6 +166,18 @@ def _batches(look: DeskInspection) -> Iterator[Finding]:
     )
     paused = any(state == "pausado" and reason != "usuario" for state, reason, _ in open_)
     yield Finding("warn" if paused else "ok", text, "lotes")
+
+
+def _rechecks(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
+    """Report how long the oldest scheduled lookup of a watched subject waits."""
+    from balcao.storage.desk.rechecks import oldest_due_ms
+
+    due_ms = oldest_due_ms(look.connection, now_ms)
+    if due_ms is None:
+        return
+    hours = (now_ms - due_ms) // HOUR_MS
+    text = f"a mais antiga espera há {counted(hours, 'hora', 'horas')}"
+    yield Finding("warn" if hours >= RECHECK_HOURS_MAX else "ok", text, "reconsultas")
 
 
 def _books(look: DeskInspection) -> Iterator[Finding]:

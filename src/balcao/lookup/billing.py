@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 
+import msgspec
+
 from balcao.core import idempotency
 from balcao.core.budgets import OverBudget, OwnerKind, iso_instant
 from balcao.core.calendar import HOUR_MS
@@ -147,7 +149,10 @@ class Billing:
         if conclusion.credits:
             assert conclusion.origin is not None
             price = conclusion.credits, conclusion.rule, conclusion.origin
-            changes.append(Charge(*self._identity(), *price, context.at_ms, *self._marks()))
+            posted = Charge(*self._identity(), *price, context.at_ms, *self._marks())
+            if context.tags.of_wallet:
+                posted = msgspec.structs.replace(posted, of_wallet=True)
+            changes.append(posted)
         changes += self._named_receipt(conclusion)
         changes += self._finish(reply)
         changes += self._row_change(reply)
@@ -167,7 +172,13 @@ class Billing:
         context = self._context
         greatest_price = context.operation.greatest_price(context.question)
         self._check_credits_max(greatest_price)
-        hold = Hold(*self._identity(), greatest_price, context.at_ms, *self._marks())
+        hold = Hold(
+            *self._identity(),
+            greatest_price,
+            context.at_ms,
+            *self._marks(),
+            of_wallet=context.tags.of_wallet,
+        )
         try:
             declined = await self._desk.commit([hold, *self._bind(greatest_price)])
         except CommitUncertain:  # no other process releases the holds of a living one

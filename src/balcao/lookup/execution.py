@@ -107,7 +107,8 @@ async def look_up(
 async def _ask_and_settle(context: LookupContext, available: Sequence[Outcome | None]) -> Reply:
     """Run steps 5 to 7. Raises `Overloaded` if too many lookups wait for sources."""
     billing, deadline_ms = Billing(context), _deadline_ms(context)
-    with context.parts.admission.slot(context.caller, low_priority=context.hooks is not None):
+    background = context.hooks is not None or context.tags.of_wallet
+    with context.parts.admission.slot(context.caller, low_priority=background):
         # The deadline of all source requests from here on, the registry's included.
         until = asyncio.get_running_loop().time() + deadline_ms / 1000
         # Inquiries in flight for other callers are shared.

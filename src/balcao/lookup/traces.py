@@ -103,6 +103,7 @@ def traced_charge(context: LookupContext, conclusion: Conclusion, now_ms: int) -
         tags.batch_id,
         person,
         conclusion.certificate,
+        tags.of_wallet,
     )
 
 

@@ -87,6 +87,7 @@ class Metrics:
         self._over_budget: Counter[tuple[str]] = Counter()
         self._events: Counter[tuple[str]] = Counter()
         self._deprecated: Counter[tuple[str]] = Counter()
+        self._rechecks: Counter[tuple[str]] = Counter()
         self._backup_seconds: float | None = None
         # Callbacks for each scrape, replaced by the parts that have the data.
         # Number of open connections.
@@ -170,6 +171,10 @@ class Metrics:
     def deprecated_use(self, feature: str) -> None:
         """Count a request that used a deprecated feature."""
         self._deprecated[feature,] += 1
+
+    def recheck(self, outcome: str) -> None:
+        """Count a scheduled lookup of a watched subject."""
+        self._rechecks[outcome,] += 1
 
     def event(self, kind: str, count: int) -> None:
         """Count notifications to accounts."""
@@ -272,6 +277,13 @@ class Metrics:
             "Requests that used a deprecated feature, by feature.",
             ("feature",),
             self._deprecated.items(),
+        )
+        yield _counter(
+            "balcao_wallet_rechecks",
+            "Scheduled lookups of watched subjects: respondida, falha (tried again), recusada (the"
+            " key may not), parada (no credits left).",
+            ("outcome",),
+            self._rechecks.items(),
         )
         yield _counter(
             "balcao_events",

@@ -22,6 +22,7 @@ from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
+from balcao.service.rechecking import Rechecking
 from balcao.service.requested_work import requested_jobs
 from balcao.service.retention import Retention
 from balcao.service.secret_following import SecretFollower
@@ -45,6 +46,7 @@ def build(
     deprecated_uses: DeprecatedUseCounts,
     write_export: Callable[[str], Awaitable[None]],
     mail: MailDelivery,
+    rechecking: Rechecking,
     webhooks: WebhookDelivery,
     secrets: SecretFollower,
 ) -> Lifecycle:
@@ -55,6 +57,7 @@ def build(
         *batches.kinds(),
         JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
         mail.jobs(),
+        rechecking.jobs(),
         webhooks.jobs(),
         *requested_jobs(desk, now_ms),
     ]
@@ -94,6 +97,7 @@ def build(
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
             deprecated_uses.periodic(),
+            rechecking.periodic(),
             secrets.periodic(),
             *mail.periodic_tasks(),
             *webhooks.periodic_tasks(),

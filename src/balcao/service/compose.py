@@ -11,9 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 import httpx2
 
 from balcao.accounts.mail.outbox import Outbox
-from balcao.accounts.seal import Seal
+from balcao.accounts.seal import WALLET_PERSON, Seal
 from balcao.accounts.secrets import secrets_of
 from balcao.accounts.webhooks.desk import WebhookDesk
+from balcao.core.documents import CPF_CHARACTERS, Cpf
 from balcao.core.questions import Mode
 from balcao.examination.checks import examine
 from balcao.home import Home
@@ -39,6 +40,7 @@ from balcao.service.mail_delivery import MailDelivery
 from balcao.service.month_records import month_records
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
+from balcao.service.rechecking import Rechecking
 from balcao.service.retention import Retention
 from balcao.service.search_pool import SearchPool
 from balcao.service.secret_following import SecretFollower
@@ -212,6 +214,13 @@ class _Assembly:
             secrets=SecretFollower(
                 self.home, self.desk, self.secrets, self.seal, self.clock.now_ms
             ),
+            rechecking=Rechecking(
+                self.parts,
+                self.new_id,
+                self.batches.running.unavailable,
+                self.open_person,
+                self.metrics.recheck,
+            ),
             mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
             webhooks=WebhookDelivery(
                 self.desk,
@@ -234,6 +243,11 @@ class _Assembly:
             self.clock.now_ms,
             self.new_id,
         )
+
+    def open_person(self, sealed: bytes) -> Cpf | None:
+        """Return the person of an item from its sealed data."""
+        opened = self.seal.open(WALLET_PERSON, sealed)
+        return None if opened is None else Cpf(opened[:CPF_CHARACTERS].decode())
 
     @cached_property
     def outbox(self) -> Outbox:

@@ -22,6 +22,7 @@ from balcao.core.mail import (
     retry_seconds,
 )
 from balcao.core.people import Signature, normal_email
+from balcao.service.digests import Digests
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic, warn_on_storage_failure
 from balcao.storage.desk.desk import Desk
@@ -52,10 +53,11 @@ class MailDelivery:
         return JobKind(SEND_MAIL, self.deliver, at_once=AT_ONCE)
 
     def periodic_tasks(self) -> list[Periodic]:
-        """Return the check of low balances, if there is a server."""
+        """Return the checks for messages that are due, if there is a server."""
         failed = warn_on_storage_failure("low_balance.failed")
         work = Periodic("low_balance", self.notify, LOW_BALANCE_SECONDS, on_failure=failed)
-        return [] if self.server is None else [work]
+        digests = Digests(self.desk, self.outbox, self.now_ms).periodic()
+        return [] if self.server is None else [work, digests]
 
     async def deliver(self, mail_id: str) -> float | None:
         """Send a message, drop it, or return the seconds until the next attempt.

@@ -46,7 +46,7 @@ class BudgetNeeds(NamedTuple):
 
 def budget_needs(lists: Iterable[Sequence[Change]], accounts: Collection[int]) -> BudgetNeeds:
     """Return whose budgets apply to the charges and holds of these accounts, and at what times."""
-    alike, hours = set[tuple[int, int | None, str | None, str | None]](), dict[int, int]()
+    alike, hours = set[tuple[int, int | None, str | None, str | None, bool]](), dict[int, int]()
     for changes in lists:
         for change in changes:
             kind = type(change)
@@ -54,12 +54,20 @@ def budget_needs(lists: Iterable[Sequence[Change]], accounts: Collection[int]) -
                 continue
             assert isinstance(change, Charge | Hold | TracedCharge)
             if change.account_id in accounts:
-                alike.add((change.account_id, change.key_id, change.client, change.batch_id))
+                alike.add(
+                    (
+                        change.account_id,
+                        change.key_id,
+                        change.client,
+                        change.batch_id,
+                        change.of_wallet,
+                    )
+                )
                 hours[change.at_ms // HOUR_MS] = change.at_ms
     owners = {
         (account_id, *owner)
-        for account_id, key_id, client, batch_id in alike
-        for owner in owners_of(key_id, client, batch_id)
+        for account_id, key_id, client, batch_id, of_wallet in alike
+        for owner in owners_of(key_id, client, batch_id, account_id if of_wallet else None)
     }
     return BudgetNeeds(owners, [*{civil_day_text(at): at for at in hours.values()}.values()])
 
@@ -181,8 +189,8 @@ class BudgetBook:
     def covering(self, change: Charge | Hold | TracedCharge) -> Covering:
         """Return the budgets that a charge or hold counts against."""
         key = (
-            change.account_id, change.key_id, change.client, change.batch_id, change.operation,
-            change.at_ms // HOUR_MS,
+            change.account_id, change.key_id, change.client, change.batch_id, change.of_wallet,
+            change.operation, change.at_ms // HOUR_MS,
         )  # fmt: skip
         covering = self._coverings.get(key)
         if covering is None:
@@ -191,7 +199,8 @@ class BudgetBook:
 
     def _cover(self, change: Charge | Hold | TracedCharge) -> Covering:
         tallies = []
-        for kind, value in owners_of(change.key_id, change.client, change.batch_id):
+        wallet = change.account_id if change.of_wallet else None
+        for kind, value in owners_of(change.key_id, change.client, change.batch_id, wallet):
             owner = change.account_id, kind, value
             if self.reader is not None:
                 self.load(self.reader.read_owned(owner, change.at_ms))

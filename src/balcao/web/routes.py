@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from balcao.accounts.mail.outbox import UNSUBSCRIBE
 from balcao.web.kit.account_pages import AccountPage, for_managers_and_operators, for_operators
 from balcao.web.kit.application import SECOND_FACTOR, Answer, Page
 from balcao.web.pages import front_page, home, search_box
@@ -34,6 +35,7 @@ from balcao.web.pages.operator import (
     sources,
     system,
 )
+from balcao.web.pages.portfolio import unsubscribing
 from balcao.web.pages.search import pages as search
 from balcao.web.pages.signing import forgotten, myself
 from balcao.web.pages.signing import pages as signing
@@ -92,6 +94,15 @@ PAGES: Sequence[Page] = (
     Page("/app/sair", "app:sair", "anyone", signing.leave, "POST"),
     Page("/app/convite/{token}", "app:convite", "anyone", signing.invitation),
     Page("/app/convite/{token}", "app:convite", "anyone", signing.accept, "POST"),
+    Page(f"{UNSUBSCRIBE}/{{token}}", "app:avisos-sair", "anyone", unsubscribing.show),
+    Page(
+        f"{UNSUBSCRIBE}/{{token}}",
+        "app:avisos-sair",
+        "anyone",
+        unsubscribing.stop,
+        "POST",
+        open_to_programs=True,
+    ),
     Page("/status", "status", "anyone", status.show),
     Page("/status/estado.json", "status:json", "anyone", status.as_json),
     Page("/status/historico.json", "status:historico", "anyone", status_feeds.history_as_json),

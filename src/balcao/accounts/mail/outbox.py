@@ -1,5 +1,7 @@
 """Messages for the queue: content is sealed, since it contains addresses and links."""
 
+import hmac
+import re
 import secrets
 from dataclasses import dataclass
 
@@ -24,6 +26,12 @@ RESET_MINUTES = 60
 _NOTICE_HOURS = 72
 _ID_BYTES = 16
 
+# The page that stops the notices of a portfolio, followed by a token.
+UNSUBSCRIBE = "/app/avisos"
+_MAIL_ID, _UNSUBSCRIBE = b"mail id", b"unsubscribe"
+_TOKEN_DIGITS = 40
+_TOKEN = re.compile(rf"([0-9]{{1,15}})-([0-9]{{1,15}})-[0-9a-f]{{{_TOKEN_DIGITS}}}", re.ASCII)
+
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
@@ -40,9 +48,18 @@ class Outbox:
         now_ms: int,
         *,
         hours: int = _NOTICE_HOURS,
+        mail_id: str | None = None,
     ) -> NewMail:
-        """Return a message, which is not sent after so many hours."""
-        return self._new(kind, Message(to, text), now_ms, now_ms + hours * HOUR_MS)
+        """Return a message, which is not sent after so many hours. `mail_id`: None for a new."""
+        return self._new(kind, Message(to, text), now_ms, now_ms + hours * HOUR_MS, mail_id)
+
+    def stable_id(self, cause: str) -> str:
+        """Return the identifier of the message with this cause, the same each time."""
+        return self.seal.digest(_MAIL_ID, cause.encode()).hex()[: 2 * _ID_BYTES]
+
+    def unsubscribe_address(self, account_id: int, user_id: int) -> str:
+        """Return the address where a person stops the notices of an account's portfolio."""
+        return f"{self.address}{UNSUBSCRIBE}/{unsubscribe_token(self.seal, account_id, user_id)}"
 
     def invitation(
         self, user: User, now_ms: int, hours: int, token: str, *, is_new: bool
@@ -66,6 +83,30 @@ class Outbox:
         opened = self.seal.open(MAIL_CONTENT, sealed)
         return None if opened is None else msgspec.json.decode(opened, type=MailContent)
 
-    def _new(self, kind: MailKind, content: MailContent, now_ms: int, expires_ms: int) -> NewMail:
+    def _new(
+        self,
+        kind: MailKind,
+        content: MailContent,
+        now_ms: int,
+        expires_ms: int,
+        mail_id: str | None = None,
+    ) -> NewMail:
         sealed = self.seal.close(MAIL_CONTENT, msgspec.json.encode(content))
-        return NewMail(secrets.token_hex(_ID_BYTES), kind, sealed, now_ms, expires_ms)
+        number = mail_id or secrets.token_hex(_ID_BYTES)
+        return NewMail(number, kind, sealed, now_ms, expires_ms)
+
+
+def unsubscribe_token(seal: Seal, account_id: int, user_id: int) -> str:
+    """Return the token by which a person stops an account's notices, without signing in."""
+    cause = f"{account_id}-{user_id}"
+    return f"{cause}-{seal.digest(_UNSUBSCRIBE, cause.encode()).hex()[:_TOKEN_DIGITS]}"
+
+
+def unsubscribing(seal: Seal, token: str) -> tuple[int, int] | None:
+    """Return the account and the person of a token; None: it is not one of ours."""
+    match = _TOKEN.fullmatch(token)
+    if match is None:
+        return None
+    account_id, user_id = int(match[1]), int(match[2])
+    ours = unsubscribe_token(seal, account_id, user_id)
+    return (account_id, user_id) if hmac.compare_digest(ours, token) else None

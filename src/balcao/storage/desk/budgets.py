@@ -32,6 +32,7 @@ from balcao.core.people import Action, Signature
 from balcao.storage.budgets import BUDGET_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
+from balcao.storage.desk.rechecks import plan_again
 from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.engine import Engine
 
@@ -295,6 +296,8 @@ def _change(
             "UPDATE batch SET ceiling = ? WHERE batch_id = ? AND account_id = ?",
             (after.credits_max, after.owner, after.account_id),
         )
+    if after.owner_kind == "carteira":
+        plan_again(connection, after.account_id)
     reached = threshold_reached(after, before.use)
     again = (reached, after.budget_id, before.period, reached)
     connection.execute(_WARN_AGAIN, again)

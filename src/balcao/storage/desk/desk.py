@@ -25,6 +25,7 @@ from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import correct_future_months, has_future_month
 from balcao.storage.desk.data_subjects import DataSubjects
 from balcao.storage.desk.deprecated_uses import DeprecatedUses
+from balcao.storage.desk.event_readers import EventReaders
 from balcao.storage.desk.events import Events
 from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.extensions import Extensions
@@ -36,6 +37,7 @@ from balcao.storage.desk.people import People
 from balcao.storage.desk.queries import DeskQueries
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
+from balcao.storage.desk.rechecks import Rechecks
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
@@ -59,12 +61,13 @@ class Desk(DeskQueries):
 
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
-    `batch_files` (the space that batches take), `budgets`, `events`, `webhooks`,
-    `webhook_deliveries`, `wallets` (portfolios), `totals` (charges by day), `exports` (files that
-    take long to write), `availability` (success of sources), `deprecated_uses` (of deprecated
-    features), `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of
-    receipts), `secrets` (replacements of the installation's secret), `data_subjects` (search and
-    erasure of personal data).
+    `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
+    visits and messages), `webhooks`, `webhook_deliveries`, `rechecks` (scheduled lookups of
+    portfolios), `wallets` (portfolios), `totals` (charges by day), `exports` (files that take long
+    to write), `availability` (success of sources), `deprecated_uses` (of deprecated features),
+    `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of receipts),
+    `secrets` (replacements of the installation's secret), `data_subjects` (search and erasure of
+    personal data).
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -84,6 +87,8 @@ class Desk(DeskQueries):
         self.webhooks = Webhooks(engine)
         self.webhook_deliveries = WebhookDeliveries(engine)
         self.events = Events(engine)
+        self.event_readers = EventReaders(engine)
+        self.rechecks = Rechecks(engine)
         self.wallets = Wallets(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)

@@ -76,6 +76,8 @@ class Page:
     upload: bool = False  # its form has a file
     # Open to signed-in people who have yet to set up their second factor (contract 7.9).
     without_second_factor: bool = False
+    # Forms of any program are accepted: the address is the proof, and fields are ignored.
+    open_to_programs: bool = False
 
     @property
     def body_bytes_max(self) -> int:
@@ -208,7 +210,7 @@ class WebApplication:
 
     async def _checked_response(self, context: PageContext, page: Page) -> Response:
         request = context.request
-        if page.method != "GET":
+        if page.method != "GET" and not page.open_to_programs:
             try:
                 form, upload = await _form(request, page)
             except InvalidRequest as error:

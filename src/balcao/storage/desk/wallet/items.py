@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from balcao.core.rechecks import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.wallet.planning import Entry, Plan
@@ -30,8 +31,9 @@ _EDITED = (
     " ON CONFLICT (account_id) DO UPDATE SET edits = wallet.edits + 1"
 )
 _UPDATE = (
-    "UPDATE wallet_item SET reference = ?, tags = ?, watched = ?, renew = ?, recheck = ?,"
-    " sealed = coalesce(?, sealed), has_birth = ? WHERE item_id = ? AND ended_ms IS NULL"
+    "UPDATE wallet_item SET reference = ?, tags = ?, watched = ?, renew = ?, recheck = ?,"  # noqa: S608
+    " sealed = coalesce(?, sealed), has_birth = ?,"
+    f" recheck_ms = {UNPLANNED_MS} WHERE item_id = ? AND ended_ms IS NULL"
 )
 # An item that has ended keeps no sealed data: nothing is asked about it any more.
 _END = (

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from balcao.core.errors import BalcaoError, WalletFull
+from balcao.core.rechecks import UNPLANNED_MS
 from balcao.core.wallet import ItemRequest, ItemTerms, Watched, merged, tags_of
 from balcao.storage.desk.wallet.rows import KnownItem, json_text, terms_row
 
@@ -96,7 +97,7 @@ class Plan:
             (
                 item_id, self.account_id, subject.document, subject.root, entry.document_hash,
                 entry.sealed, int(entry.states_birth), entry.client or client or "", reference,
-                *stored, "[]", self.now_ms,
+                *stored, "[]", UNPLANNED_MS, self.now_ms,
             )
         )  # fmt: skip
         self.created.append(item_id)

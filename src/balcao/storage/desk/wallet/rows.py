@@ -28,7 +28,8 @@ KNOWN_COLUMNS: Final = (
 )  # fmt: skip
 NEW_COLUMNS: Final = (
     "item_id", "account_id", "document", "root", "document_hash", "sealed", "has_birth", "client",
-    "reference", "tags", "watched", "renew", "recheck", "registrations", "created_ms",
+    "reference", "tags", "watched", "renew", "recheck", "registrations", "recheck_ms",
+    "created_ms",
 )  # fmt: skip
 WALLET_COLUMNS: Final = WalletSettings.__struct_fields__
 

@@ -11,6 +11,7 @@ from balcao.core.wallet import Notices, WalletSettings
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.budgets import BudgetNow, change_budget, make_budget, owned_budgets
 from balcao.storage.desk.events import lock_account
+from balcao.storage.desk.rechecks import plan_again
 from balcao.storage.desk.wallet.rows import WALLET_COLUMNS, json_text, settings_of
 
 _SETTINGS = f"SELECT {', '.join(WALLET_COLUMNS)} FROM wallet WHERE account_id = ?"  # noqa: S608
@@ -59,6 +60,8 @@ def change_settings(  # noqa: PLR0917
     after = edit(before)
     if after.notices.pessoas != before.notices.pessoas:
         _check_people(connection, account_id, after.notices.pessoas)
+    if ceiling is not None or after.recheck != before.recheck:
+        plan_again(connection, account_id)
     if ceiling is not None:
         _set_ceiling(connection, account_id, ceiling, new_number, signed, now_ms)
         buyer = {"buyer_key_id": signed.key_id, "buyer_user_id": signed.user_id}

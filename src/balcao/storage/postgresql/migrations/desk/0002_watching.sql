@@ -214,6 +214,7 @@ CREATE TABLE event_reader (
     visit_ms bigint NULL,
     mailed_event bigint NOT NULL DEFAULT 0,  -- in a digest
     urgent_event bigint NOT NULL DEFAULT 0,  -- in a notice at once
-    digest_day text COLLATE "C" NULL,      -- YYYY-MM-DD in Brasília, of the last digest
+    urgent_ms bigint NULL,      -- of the last notice at once
+    digest_day text COLLATE "C" NULL,      -- YYYY-MM-DD in Brasília, of the last digest; NULL: gets no mail
     PRIMARY KEY (account_id, user_id)
 );

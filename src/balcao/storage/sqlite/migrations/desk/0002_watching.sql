@@ -183,6 +183,7 @@ CREATE TABLE event_reader (
     visit_ms     INTEGER NULL,
     mailed_event INTEGER NOT NULL DEFAULT 0,  -- in a digest
     urgent_event INTEGER NOT NULL DEFAULT 0,  -- in a notice at once
-    digest_day   TEXT    NULL,      -- YYYY-MM-DD in Brasília, of the last digest
+    urgent_ms    INTEGER NULL,      -- of the last notice at once
+    digest_day   TEXT    NULL,      -- YYYY-MM-DD in Brasília, of the last digest; NULL: gets no mail
     PRIMARY KEY (account_id, user_id)
 ) STRICT, WITHOUT ROWID;

@@ -1,0 +1,1 @@
+"""Pages of an account's portfolio: items, their changes, lists, settings."""

@@ -1,0 +1,86 @@
+"""Schedules and stops of portfolios' lookups, on every engine (contract 20.4)."""
+
+from typing import Any
+
+import msgspec
+
+from balcao.core.access import Account
+from balcao.core.people import AT_THE_TERMINAL
+from balcao.core.wallet import Recheck
+from balcao.storage.desk.desk import Desk
+from balcao.storage.desk.rechecks import RECHECK, oldest_due_ms
+from tests.records import CNPJ, OTHER_CNPJ
+from tests.storage.engines import Engine
+from tests.storage.world import DAY_MS, NOW
+from tests.watching import an_item
+
+
+def test_schedules_and_stops(engine: Engine, desk: Desk, ana: Account) -> None:
+    number, stored = ana.account_id, desk.rechecks
+
+    def execute(sql: str, values: tuple[Any, ...]) -> None:
+        engine.sql(sql, *values)
+
+    def settings(ceiling: int, recheck: Recheck | None) -> None:
+        engine.run(
+            desk.wallets.change_settings(
+                number,
+                lambda before: msgspec.structs.replace(before, recheck=recheck),
+                ceiling,
+                lambda: "orcamento",
+                AT_THE_TERMINAL,
+                NOW,
+            )
+        )
+
+    def due() -> list[tuple[Any, ...]]:
+        return engine.sql(
+            "SELECT item_id FROM wallet_item WHERE recheck_ms IS NOT NULL ORDER BY item_id"
+        )
+
+    settings(0, Recheck(7))
+    an_item(execute, number, CNPJ, "suframa", item_id="a", recheck_ms=0)
+    an_item(execute, number, OTHER_CNPJ, "cadastro", item_id="b", recheck_ms=0)
+    assert engine.run(stored.plan(NOW)) == 2
+    assert due() == []
+    settings(5, Recheck(7))
+    assert engine.run(stored.plan(NOW)) == 2
+    assert due() == [("a",)]
+    assert engine.run(stored.plan(NOW)) == 0
+    assert engine.run(stored.enqueue_due(NOW)) == 0
+    later = NOW + DAY_MS
+    engine.run(stored.stop(number, "saldo", later, None))
+    engine.run(stored.stop(number, "teto", later, None))
+    assert engine.run(stored.enqueue_due(later)) == 0
+    assert oldest_due_ms(desk.engine.connection, later) is None
+    (stopped,) = engine.run(stored.stopped())
+    assert stopped.reason == "saldo"
+    engine.run(stored.resume(stopped, later))
+    engine.run(stored.resume(stopped, later))
+    engine.run(stored.stop(number, "saldo", later + 1, None))
+    (again,) = engine.run(stored.stopped())
+    engine.run(stored.resume(stopped, later))
+    assert engine.run(stored.stopped()) == [again]
+    engine.run(stored.resume(again, later))
+    events = desk.events.after(number, 0, 10)
+    assert [each.kind for each in events] == ["carteira.parada", "carteira.retomada"]
+    assert msgspec.json.decode(events[0].body) == {
+        "motivo": "saldo", "atingidos": 1, "volta_em": None,
+    }  # fmt: skip
+    oldest = oldest_due_ms(desk.engine.connection, later)
+    assert oldest is not None
+    assert NOW < oldest <= later
+    assert engine.run(stored.enqueue_due(later)) == 1
+    assert engine.run(stored.enqueue_due(later)) == 0
+    assert engine.sql("SELECT kind, about FROM job") == [(RECHECK, "a")]
+    item = engine.run(stored.item("a"))
+    assert item is not None
+    assert (item.may_buy, item.recheck_ms, item.attempts) == (True, oldest, 0)
+    engine.run(stored.note_asked("a", ["suframa"], later))
+    noted = engine.run(stored.item("a"))
+    assert noted is not None
+    engine.run(stored.finish(item, noted.next_ms(later), 0))
+    assert oldest_due_ms(desk.engine.connection, later) is None
+    assert oldest_due_ms(desk.engine.connection, later + 8 * DAY_MS) == oldest + 8 * DAY_MS
+    engine.run(stored.finish(item, None, 3))  # of an earlier schedule
+    assert due() == [("a",)]
