@@ -93,7 +93,8 @@ def _method(path: str, verb: str, operation: Mapping[str, Any]) -> Method:
         if each["name"] not in _OMITTED_ARGUMENTS
         and (each["in"] != "header" or each["name"] in _HEADERS)
     ]
-    (good,) = (reply for status, reply in operation["responses"].items() if status[0] == "2")
+    # The first of several is the usual one.
+    good = next(reply for status, reply in operation["responses"].items() if status[0] == "2")
     answer = good["content"].get("application/json", {}).get("schema", {}).get("$ref")
     request = operation.get("requestBody", {})
     sent = request.get("content", {})

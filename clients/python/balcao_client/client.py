@@ -1254,6 +1254,104 @@ class Balcao(SyncClient):
         """
         return self._ask(Call("DELETE", "/conta/v1/orcamentos/{}", documents=(id,)))
 
+    def carteira(self) -> Answer[types.RespostaCarteira]:
+        """Consultar carteira."""
+        return self._ask(Call("GET", "/carteira/v1"))
+
+    def alterar_carteira(self, body: types.MudancaDeCarteira) -> Answer[types.RespostaCarteira]:
+        """Alterar carteira."""
+        return self._ask(Call("PATCH", "/carteira/v1", content=as_json(body)))
+
+    def itens_da_carteira(
+        self,
+        *,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+        documento: str | None = None,
+        limite: int | None = None,
+        cursor: str | None = None,
+    ) -> Answer[types.RespostaItens]:
+        """Listar itens.
+
+        cliente: Só os itens deste cliente.
+        etiqueta: Só os itens com esta etiqueta.
+        documento: Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres.
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/itens",
+                query={
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                    "documento": documento,
+                    "limite": limite,
+                    "cursor": cursor,
+                },
+            )
+        )
+
+    def acrescentar_itens(
+        self, body: types.NovosItens, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaItensAcrescentados]:
+        """Acrescentar itens."""
+        return self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/itens",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def item_da_carteira(self, id: str) -> Answer[types.RespostaItem]:
+        """Consultar item.
+
+        id: O `id` do item.
+        """
+        return self._ask(Call("GET", "/carteira/v1/itens/{}", documents=(id,)))
+
+    def alterar_item(self, id: str, body: types.MudancaDeItem) -> Answer[types.RespostaItem]:
+        """Alterar item.
+
+        id: O `id` do item.
+        """
+        return self._ask(
+            Call("PATCH", "/carteira/v1/itens/{}", documents=(id,), content=as_json(body))
+        )
+
+    def remover_item(self, id: str) -> Answer[types.RespostaItem]:
+        """Remover item.
+
+        id: O `id` do item.
+        """
+        return self._ask(Call("DELETE", "/carteira/v1/itens/{}", documents=(id,)))
+
+    def sincronizar_carteira(
+        self,
+        body: types.Sincronizacao,
+        *,
+        simular: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaSincronizacao]:
+        """Sincronizar carteira.
+
+        simular: Só informa o que mudaria; nada muda.
+        """
+        return self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/sincronizar",
+                query={"simular": simular},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
     def webhooks(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaWebhooks]:
@@ -2526,6 +2624,106 @@ class BalcaoAsync(AsyncClient):
         id: O `id` do orçamento.
         """
         return await self._ask(Call("DELETE", "/conta/v1/orcamentos/{}", documents=(id,)))
+
+    async def carteira(self) -> Answer[types.RespostaCarteira]:
+        """Consultar carteira."""
+        return await self._ask(Call("GET", "/carteira/v1"))
+
+    async def alterar_carteira(
+        self, body: types.MudancaDeCarteira
+    ) -> Answer[types.RespostaCarteira]:
+        """Alterar carteira."""
+        return await self._ask(Call("PATCH", "/carteira/v1", content=as_json(body)))
+
+    async def itens_da_carteira(
+        self,
+        *,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+        documento: str | None = None,
+        limite: int | None = None,
+        cursor: str | None = None,
+    ) -> Answer[types.RespostaItens]:
+        """Listar itens.
+
+        cliente: Só os itens deste cliente.
+        etiqueta: Só os itens com esta etiqueta.
+        documento: Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres.
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/itens",
+                query={
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                    "documento": documento,
+                    "limite": limite,
+                    "cursor": cursor,
+                },
+            )
+        )
+
+    async def acrescentar_itens(
+        self, body: types.NovosItens, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaItensAcrescentados]:
+        """Acrescentar itens."""
+        return await self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/itens",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def item_da_carteira(self, id: str) -> Answer[types.RespostaItem]:
+        """Consultar item.
+
+        id: O `id` do item.
+        """
+        return await self._ask(Call("GET", "/carteira/v1/itens/{}", documents=(id,)))
+
+    async def alterar_item(self, id: str, body: types.MudancaDeItem) -> Answer[types.RespostaItem]:
+        """Alterar item.
+
+        id: O `id` do item.
+        """
+        return await self._ask(
+            Call("PATCH", "/carteira/v1/itens/{}", documents=(id,), content=as_json(body))
+        )
+
+    async def remover_item(self, id: str) -> Answer[types.RespostaItem]:
+        """Remover item.
+
+        id: O `id` do item.
+        """
+        return await self._ask(Call("DELETE", "/carteira/v1/itens/{}", documents=(id,)))
+
+    async def sincronizar_carteira(
+        self,
+        body: types.Sincronizacao,
+        *,
+        simular: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaSincronizacao]:
+        """Sincronizar carteira.
+
+        simular: Só informa o que mudaria; nada muda.
+        """
+        return await self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/sincronizar",
+                query={"simular": simular},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
 
     async def webhooks(
         self, *, limite: int | None = None, cursor: str | None = None

@@ -1338,6 +1338,223 @@ class DonoDeOrcamento(TypedDict):
     """O cliente, como em `X-Cliente`."""
 
 
+class RespostaCarteira(TypedDict):
+    """A carteira da conta."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    renovar_padrao: Renovacao | None
+    """Renovação dos itens sem uma própria. Nulo: nunca."""
+    reconsultar_padrao: Reconsulta | None
+    """Reconsulta dos itens sem uma própria. Nulo: nunca."""
+    teto_creditos_mes: int
+    """Limite mensal, em créditos, do que a carteira compra sozinha. Com 0, nada é comprado.
+    Mudar precisa de uma chave de administração.
+    """
+    avisos: Avisos
+    """Os avisos a pessoas."""
+    itens: int
+    """Itens na carteira."""
+    itens_max: int
+    """Máximo de itens do plano."""
+    ultima_comparacao: UltimaComparacao | None
+    """A última comparação de meses."""
+    proxima_compra_em: str | None
+    """A próxima compra prevista."""
+    parada: ParadaDaCarteira | None
+    """Por que as compras pararam. Nulo: não pararam."""
+
+
+class Renovacao(TypedDict):
+    """Quando as certidões são compradas de novo."""
+
+    dias_antes: NotRequired[int]
+    """Dias antes do fim da validade."""
+    janela: NotRequired[str]
+    """Entre que horas, no horário de Brasília."""
+    dias_uteis: NotRequired[bool]
+    """Só em dias úteis."""
+
+
+class Reconsulta(TypedDict):
+    """De quanto em quanto tempo se consulta de novo."""
+
+    a_cada_dias: int
+    """Intervalo em dias."""
+    assuntos: NotRequired[list[str] | None]
+    """Alguns de `vigiar`. Nulo: todos os que se consultam."""
+
+
+class Avisos(TypedDict):
+    """Os avisos a pessoas."""
+
+    dias: NotRequired[list[int]]
+    """Dias restantes em que um vencimento é avisado."""
+    resumo_as: NotRequired[str | None]
+    """Hora do resumo diário. Nulo: nenhum."""
+    imediatos: NotRequired[Literal["de_dia", "nao", "sempre"]]
+    """Se avisos graves são enviados na hora."""
+    pessoas: NotRequired[list[int]]
+    """Os ids das pessoas avisadas."""
+
+
+class UltimaComparacao(TypedDict):
+    """A última comparação de meses."""
+
+    competencia: str
+    """O mês: AAAA-MM."""
+    em: str | None
+    """Quando terminou."""
+    comparados: int
+    """Itens comparados."""
+    com_mudanca: int
+    """Itens com mudança."""
+    nao_verificados: int
+    """Itens que não puderam ser comparados."""
+
+
+class ParadaDaCarteira(TypedDict):
+    """Por que renovações e reconsultas pararam."""
+
+    motivo: Literal["teto", "saldo", "chave", "fonte"]
+    """Motivo."""
+    desde: str | None
+    """Desde quando."""
+    volta_em: str | None
+    """Quando continua. Nulo: não se sabe."""
+
+
+class RespostaItens(TypedDict):
+    """Uma página de itens."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[ItemDaCarteira]
+    """Os itens, do mais antigo ao mais recente."""
+    cursor: str | None
+    """Cursor da página seguinte. Nulo na última."""
+
+
+class ItemDaCarteira(TypedDict):
+    """Um item da carteira."""
+
+    id: str
+    """Identificador do item."""
+    documento: str
+    """CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+    CPF vem mascarado.
+    """
+    ref: str | None
+    """A sua referência, como em `X-Referencia`."""
+    cliente: str | None
+    """O cliente final, como em `X-Cliente`."""
+    etiquetas: list[str]
+    """Etiquetas, até 10."""
+    vigiar: list[str]
+    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+    """
+    papeis: list[dict[str, object]]
+    """As certidões do item."""
+    cadastro: CadastroDoItem | None
+    """A empresa, como foi vista por último."""
+    inscricoes: list[InscricaoDoItem]
+    """As inscrições estaduais."""
+    suframa: SuframaDoItem | None
+    """A situação na Suframa."""
+    renovar: bool | Renovacao | None
+    """Nulo: como a carteira. `false`: nunca."""
+    reconsultar: bool | Reconsulta | None
+    """Nulo: como a carteira. `false`: nunca."""
+    sequencia: int
+    """O número do último evento do item."""
+    verificado_em: str | None
+    """Quando foi verificado por último."""
+    tratado_em: str | None
+    """Quando alguém marcou como tratado."""
+    criado_em: str
+    """Quando entrou na carteira."""
+    novo: NotRequired[bool]
+    """Se entrou agora. Só na resposta do POST."""
+
+
+class CadastroDoItem(TypedDict):
+    """A empresa como foi vista por último."""
+
+    nome_empresarial: str | None
+    """Nome empresarial."""
+    situacao: str | None
+    """Situação cadastral."""
+    data_situacao: str | None
+    """Desde quando: AAAA-MM-DD."""
+    competencia: str | None
+    """Mês dos dados: AAAA-MM. Nulo: uma consulta da conta."""
+
+
+class InscricaoDoItem(TypedDict):
+    """Uma inscrição estadual, como na última consulta da conta."""
+
+    uf: str
+    """UF."""
+    inscricao: str | None
+    """Inscrição."""
+    ativa: bool | None
+    """Se está ativa."""
+    situacao_pj: str | None
+    """Situação."""
+    tipo_ie: str | None
+    """Tipo."""
+    verificado_em: str | None
+    """Quando foi consultada."""
+
+
+class SuframaDoItem(TypedDict):
+    """A situação na Suframa, como na última consulta da conta."""
+
+    codigo: str | int | None
+    """Código."""
+    descricao: str | None
+    """Descrição."""
+
+
+class RespostaSincronizacao(TypedDict):
+    """O que a sincronização mudou."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    entram: int
+    """Itens que entram na parte."""
+    saem: int
+    """Itens que saem da parte."""
+    ficam: int
+    """Itens que ficam."""
+    invalidos: list[LinhaInvalida]
+    """Linhas que não servem."""
+
+
+class LinhaInvalida(TypedDict):
+    """Uma linha que não serve."""
+
+    linha: int
+    """A linha, a partir de 1."""
+    codigo: str
+    """O código do erro."""
+
+
 class RespostaWebhooks(TypedDict):
     """Os webhooks da conta."""
 
@@ -1456,6 +1673,36 @@ class RespostaReenvio(TypedDict):
     """Quantas entregas serão reenviadas."""
 
 
+class RespostaItensAcrescentados(TypedDict):
+    """De uma lista, o resultado de cada linha (`itens`). De um item, os campos dele."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: NotRequired[list[LinhaAcrescentada]]
+    """Uma entrada por linha."""
+    id: NotRequired[str]
+    """O item que já estava na carteira."""
+    novo: NotRequired[bool]
+    """`false`: já estava na carteira."""
+
+
+class LinhaAcrescentada(TypedDict):
+    """O resultado de uma linha."""
+
+    linha: int
+    """A linha, a partir de 1."""
+    id: str | None
+    """O item. Nulo: a linha não serve."""
+    novo: bool
+    """Se entrou agora."""
+    codigo: str | None
+    """O código do erro."""
+
+
 class ConfirmacaoDeLote(TypedDict):
     """A cotação confirmada e o limite de gasto."""
 
@@ -1511,6 +1758,111 @@ class MudancaDeOrcamento(TypedDict):
     """As operações incluídas, como no endereço. Nulo: todas."""
     aviso_percentual: NotRequired[int]
     """Percentual do limite em que há um aviso. Padrão: 80."""
+
+
+class MudancaDeCarteira(TypedDict):
+    """As alterações da carteira."""
+
+    renovar_padrao: NotRequired[Renovacao | None]
+    """Renovação dos itens sem uma própria. Nulo: nunca."""
+    reconsultar_padrao: NotRequired[Reconsulta | None]
+    """Reconsulta dos itens sem uma própria. Nulo: nunca."""
+    teto_creditos_mes: NotRequired[int]
+    """Limite mensal, em créditos, do que a carteira compra sozinha. Com 0, nada é comprado.
+    Mudar precisa de uma chave de administração.
+    """
+    avisos: NotRequired[Avisos]
+    """Os avisos a pessoas."""
+
+
+class NovosItens(TypedDict):
+    """Um item (`documento`) ou uma lista (`itens`)."""
+
+    documento: NotRequired[str]
+    """CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+    CPF vem mascarado.
+    """
+    data_nascimento: NotRequired[str | None]
+    """Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida."""
+    ref: NotRequired[str | None]
+    """A sua referência, como em `X-Referencia`."""
+    cliente: NotRequired[str | None]
+    """O cliente final, como em `X-Cliente`."""
+    etiquetas: NotRequired[list[str]]
+    """Etiquetas, até 10."""
+    vigiar: NotRequired[list[str] | None]
+    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+    """
+    renovar: NotRequired[bool | Renovacao | None]
+    """Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca."""
+    reconsultar: NotRequired[bool | Reconsulta | None]
+    """Reconsulta deste item. Nulo: a da carteira. `false`: nunca."""
+    itens: NotRequired[list[ItemAAcompanhar]]
+    """Uma lista, sem os outros campos."""
+
+
+class ItemAAcompanhar(TypedDict):
+    """Um item de uma lista. O que não vem fica como está."""
+
+    documento: str
+    """CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+    CPF vem mascarado.
+    """
+    data_nascimento: NotRequired[str | None]
+    """Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida."""
+    ref: NotRequired[str | None]
+    """A sua referência, como em `X-Referencia`."""
+    cliente: NotRequired[str | None]
+    """O cliente final, como em `X-Cliente`."""
+    etiquetas: NotRequired[list[str]]
+    """Etiquetas, até 10."""
+    vigiar: NotRequired[list[str] | None]
+    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+    """
+    renovar: NotRequired[bool | Renovacao | None]
+    """Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca."""
+    reconsultar: NotRequired[bool | Reconsulta | None]
+    """Reconsulta deste item. Nulo: a da carteira. `false`: nunca."""
+
+
+class MudancaDeItem(TypedDict):
+    """As alterações de um item."""
+
+    data_nascimento: NotRequired[str | None]
+    """Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida."""
+    ref: NotRequired[str | None]
+    """A sua referência, como em `X-Referencia`."""
+    etiquetas: NotRequired[list[str]]
+    """Etiquetas, até 10."""
+    vigiar: NotRequired[list[str] | None]
+    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+    """
+    renovar: NotRequired[bool | Renovacao | None]
+    """Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca."""
+    reconsultar: NotRequired[bool | Reconsulta | None]
+    """Reconsulta deste item. Nulo: a da carteira. `false`: nunca."""
+    tratado: NotRequired[bool]
+    """`true`: silencia os avisos do item até o próximo evento."""
+
+
+class Sincronizacao(TypedDict):
+    """A lista que a parte da carteira passa a ser."""
+
+    itens: list[ItemAAcompanhar]
+    """Os itens."""
+    cliente: NotRequired[str | None]
+    """A parte: os itens deste cliente."""
+    etiqueta: NotRequired[str | None]
+    """A parte: os itens com esta etiqueta."""
 
 
 class NovoWebhook(TypedDict):
@@ -1703,6 +2055,57 @@ class RespostaOrcamento(TypedDict):
     """Quando começa o próximo período. Nulo: nunca."""
     criado_em: str
     """Quando foi criado."""
+
+
+class RespostaItem(TypedDict):
+    """Um item."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    id: str
+    """Identificador do item."""
+    documento: str
+    """CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+    CPF vem mascarado.
+    """
+    ref: str | None
+    """A sua referência, como em `X-Referencia`."""
+    cliente: str | None
+    """O cliente final, como em `X-Cliente`."""
+    etiquetas: list[str]
+    """Etiquetas, até 10."""
+    vigiar: list[str]
+    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+    """
+    papeis: list[dict[str, object]]
+    """As certidões do item."""
+    cadastro: CadastroDoItem | None
+    """A empresa, como foi vista por último."""
+    inscricoes: list[InscricaoDoItem]
+    """As inscrições estaduais."""
+    suframa: SuframaDoItem | None
+    """A situação na Suframa."""
+    renovar: bool | Renovacao | None
+    """Nulo: como a carteira. `false`: nunca."""
+    reconsultar: bool | Reconsulta | None
+    """Nulo: como a carteira. `false`: nunca."""
+    sequencia: int
+    """O número do último evento do item."""
+    verificado_em: str | None
+    """Quando foi verificado por último."""
+    tratado_em: str | None
+    """Quando alguém marcou como tratado."""
+    criado_em: str
+    """Quando entrou na carteira."""
+    novo: NotRequired[bool]
+    """Se entrou agora. Só na resposta do POST."""
 
 
 class RespostaWebhook(TypedDict):

@@ -1206,6 +1206,119 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Consultar carteira. */
+  async carteira(): Promise<Answer<types.RespostaCarteira>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1`,
+    });
+  }
+
+  /** Alterar carteira. */
+  async alterarCarteira(given: {
+    body: types.MudancaDeCarteira;
+  }): Promise<Answer<types.RespostaCarteira>> {
+    return this.ask({
+      method: "PATCH",
+      path: `/carteira/v1`,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Listar itens. */
+  async itensDaCarteira(given: {
+    /** Só os itens deste cliente. */
+    cliente?: string;
+    /** Só os itens com esta etiqueta. */
+    etiqueta?: string;
+    /** Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres. */
+    documento?: string;
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+    /** O `cursor` da página anterior. */
+    cursor?: string;
+  } = {}): Promise<Answer<types.RespostaItens>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/itens`,
+      query: {
+        cliente: given.cliente,
+        etiqueta: given.etiqueta,
+        documento: given.documento,
+        limite: given.limite,
+        cursor: given.cursor,
+      },
+    });
+  }
+
+  /** Acrescentar itens. */
+  async acrescentarItens(given: {
+    body: types.NovosItens;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaItensAcrescentados>> {
+    return this.ask({
+      method: "POST",
+      path: `/carteira/v1/itens`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Consultar item. */
+  async itemDaCarteira(given: {
+    /** O `id` do item. */
+    id: string;
+  }): Promise<Answer<types.RespostaItem>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/itens/${part(given.id)}`,
+    });
+  }
+
+  /** Alterar item. */
+  async alterarItem(given: {
+    /** O `id` do item. */
+    id: string;
+    body: types.MudancaDeItem;
+  }): Promise<Answer<types.RespostaItem>> {
+    return this.ask({
+      method: "PATCH",
+      path: `/carteira/v1/itens/${part(given.id)}`,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Remover item. */
+  async removerItem(given: {
+    /** O `id` do item. */
+    id: string;
+  }): Promise<Answer<types.RespostaItem>> {
+    return this.ask({
+      method: "DELETE",
+      path: `/carteira/v1/itens/${part(given.id)}`,
+    });
+  }
+
+  /** Sincronizar carteira. */
+  async sincronizarCarteira(given: {
+    /** Só informa o que mudaria; nada muda. */
+    simular?: boolean;
+    body: types.Sincronizacao;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaSincronizacao>> {
+    return this.ask({
+      method: "POST",
+      path: `/carteira/v1/sincronizar`,
+      query: {
+        simular: given.simular,
+      },
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
   /** Listar webhooks. */
   async webhooks(given: {
     /** Quantos por página, de 1 a 1000. */

@@ -1233,6 +1233,213 @@ export interface DonoDeOrcamento {
   valor?: string;
 }
 
+/** A carteira da conta. */
+export interface RespostaCarteira {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Renovação dos itens sem uma própria. Nulo: nunca. */
+  renovar_padrao: Renovacao | null;
+  /** Reconsulta dos itens sem uma própria. Nulo: nunca. */
+  reconsultar_padrao: Reconsulta | null;
+  /**
+   * Limite mensal, em créditos, do que a carteira compra sozinha. Com 0, nada é comprado.
+   * Mudar precisa de uma chave de administração.
+   */
+  teto_creditos_mes: number;
+  /** Os avisos a pessoas. */
+  avisos: Avisos;
+  /** Itens na carteira. */
+  itens: number;
+  /** Máximo de itens do plano. */
+  itens_max: number;
+  /** A última comparação de meses. */
+  ultima_comparacao: UltimaComparacao | null;
+  /** A próxima compra prevista. */
+  proxima_compra_em: string | null;
+  /** Por que as compras pararam. Nulo: não pararam. */
+  parada: ParadaDaCarteira | null;
+}
+
+/** Quando as certidões são compradas de novo. */
+export interface Renovacao {
+  /** Dias antes do fim da validade. */
+  dias_antes?: number;
+  /** Entre que horas, no horário de Brasília. */
+  janela?: string;
+  /** Só em dias úteis. */
+  dias_uteis?: boolean;
+}
+
+/** De quanto em quanto tempo se consulta de novo. */
+export interface Reconsulta {
+  /** Intervalo em dias. */
+  a_cada_dias: number;
+  /** Alguns de `vigiar`. Nulo: todos os que se consultam. */
+  assuntos?: Array<string> | null;
+}
+
+/** Os avisos a pessoas. */
+export interface Avisos {
+  /** Dias restantes em que um vencimento é avisado. */
+  dias?: Array<number>;
+  /** Hora do resumo diário. Nulo: nenhum. */
+  resumo_as?: string | null;
+  /** Se avisos graves são enviados na hora. */
+  imediatos?: "de_dia" | "nao" | "sempre";
+  /** Os ids das pessoas avisadas. */
+  pessoas?: Array<number>;
+}
+
+/** A última comparação de meses. */
+export interface UltimaComparacao {
+  /** O mês: AAAA-MM. */
+  competencia: string;
+  /** Quando terminou. */
+  em: string | null;
+  /** Itens comparados. */
+  comparados: number;
+  /** Itens com mudança. */
+  com_mudanca: number;
+  /** Itens que não puderam ser comparados. */
+  nao_verificados: number;
+}
+
+/** Por que renovações e reconsultas pararam. */
+export interface ParadaDaCarteira {
+  /** Motivo. */
+  motivo: "teto" | "saldo" | "chave" | "fonte";
+  /** Desde quando. */
+  desde: string | null;
+  /** Quando continua. Nulo: não se sabe. */
+  volta_em: string | null;
+}
+
+/** Uma página de itens. */
+export interface RespostaItens {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os itens, do mais antigo ao mais recente. */
+  itens: Array<ItemDaCarteira>;
+  /** Cursor da página seguinte. Nulo na última. */
+  cursor: string | null;
+}
+
+/** Um item da carteira. */
+export interface ItemDaCarteira {
+  /** Identificador do item. */
+  id: string;
+  /**
+   * CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+   * CPF vem mascarado.
+   */
+  documento: string;
+  /** A sua referência, como em `X-Referencia`. */
+  ref: string | null;
+  /** O cliente final, como em `X-Cliente`. */
+  cliente: string | null;
+  /** Etiquetas, até 10. */
+  etiquetas: Array<string>;
+  /**
+   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+   */
+  vigiar: Array<string>;
+  /** As certidões do item. */
+  papeis: Array<Record<string, unknown>>;
+  /** A empresa, como foi vista por último. */
+  cadastro: CadastroDoItem | null;
+  /** As inscrições estaduais. */
+  inscricoes: Array<InscricaoDoItem>;
+  /** A situação na Suframa. */
+  suframa: SuframaDoItem | null;
+  /** Nulo: como a carteira. `false`: nunca. */
+  renovar: boolean | Renovacao | null;
+  /** Nulo: como a carteira. `false`: nunca. */
+  reconsultar: boolean | Reconsulta | null;
+  /** O número do último evento do item. */
+  sequencia: number;
+  /** Quando foi verificado por último. */
+  verificado_em: string | null;
+  /** Quando alguém marcou como tratado. */
+  tratado_em: string | null;
+  /** Quando entrou na carteira. */
+  criado_em: string;
+  /** Se entrou agora. Só na resposta do POST. */
+  novo?: boolean;
+}
+
+/** A empresa como foi vista por último. */
+export interface CadastroDoItem {
+  /** Nome empresarial. */
+  nome_empresarial: string | null;
+  /** Situação cadastral. */
+  situacao: string | null;
+  /** Desde quando: AAAA-MM-DD. */
+  data_situacao: string | null;
+  /** Mês dos dados: AAAA-MM. Nulo: uma consulta da conta. */
+  competencia: string | null;
+}
+
+/** Uma inscrição estadual, como na última consulta da conta. */
+export interface InscricaoDoItem {
+  /** UF. */
+  uf: string;
+  /** Inscrição. */
+  inscricao: string | null;
+  /** Se está ativa. */
+  ativa: boolean | null;
+  /** Situação. */
+  situacao_pj: string | null;
+  /** Tipo. */
+  tipo_ie: string | null;
+  /** Quando foi consultada. */
+  verificado_em: string | null;
+}
+
+/** A situação na Suframa, como na última consulta da conta. */
+export interface SuframaDoItem {
+  /** Código. */
+  codigo: string | number | null;
+  /** Descrição. */
+  descricao: string | null;
+}
+
+/** O que a sincronização mudou. */
+export interface RespostaSincronizacao {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Itens que entram na parte. */
+  entram: number;
+  /** Itens que saem da parte. */
+  saem: number;
+  /** Itens que ficam. */
+  ficam: number;
+  /** Linhas que não servem. */
+  invalidos: Array<LinhaInvalida>;
+}
+
+/** Uma linha que não serve. */
+export interface LinhaInvalida {
+  /** A linha, a partir de 1. */
+  linha: number;
+  /** O código do erro. */
+  codigo: string;
+}
+
 /** Os webhooks da conta. */
 export interface RespostaWebhooks {
   /** Identificador desta requisição. */
@@ -1347,6 +1554,34 @@ export interface RespostaReenvio {
   a_reenviar: number;
 }
 
+/** De uma lista, o resultado de cada linha (`itens`). De um item, os campos dele. */
+export interface RespostaItensAcrescentados {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Uma entrada por linha. */
+  itens?: Array<LinhaAcrescentada>;
+  /** O item que já estava na carteira. */
+  id?: string;
+  /** `false`: já estava na carteira. */
+  novo?: boolean;
+}
+
+/** O resultado de uma linha. */
+export interface LinhaAcrescentada {
+  /** A linha, a partir de 1. */
+  linha: number;
+  /** O item. Nulo: a linha não serve. */
+  id: string | null;
+  /** Se entrou agora. */
+  novo: boolean;
+  /** O código do erro. */
+  codigo: string | null;
+}
+
 /** A cotação confirmada e o limite de gasto. */
 export interface ConfirmacaoDeLote {
   /** O `digest` da cotação. */
@@ -1397,6 +1632,112 @@ export interface MudancaDeOrcamento {
   operacoes?: Array<string> | null;
   /** Percentual do limite em que há um aviso. Padrão: 80. */
   aviso_percentual?: number;
+}
+
+/** As alterações da carteira. */
+export interface MudancaDeCarteira {
+  /** Renovação dos itens sem uma própria. Nulo: nunca. */
+  renovar_padrao?: Renovacao | null;
+  /** Reconsulta dos itens sem uma própria. Nulo: nunca. */
+  reconsultar_padrao?: Reconsulta | null;
+  /**
+   * Limite mensal, em créditos, do que a carteira compra sozinha. Com 0, nada é comprado.
+   * Mudar precisa de uma chave de administração.
+   */
+  teto_creditos_mes?: number;
+  /** Os avisos a pessoas. */
+  avisos?: Avisos;
+}
+
+/** Um item (`documento`) ou uma lista (`itens`). */
+export interface NovosItens {
+  /**
+   * CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+   * CPF vem mascarado.
+   */
+  documento?: string;
+  /** Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida. */
+  data_nascimento?: string | null;
+  /** A sua referência, como em `X-Referencia`. */
+  ref?: string | null;
+  /** O cliente final, como em `X-Cliente`. */
+  cliente?: string | null;
+  /** Etiquetas, até 10. */
+  etiquetas?: Array<string>;
+  /**
+   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+   */
+  vigiar?: Array<string> | null;
+  /** Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca. */
+  renovar?: boolean | Renovacao | null;
+  /** Reconsulta deste item. Nulo: a da carteira. `false`: nunca. */
+  reconsultar?: boolean | Reconsulta | null;
+  /** Uma lista, sem os outros campos. */
+  itens?: Array<ItemAAcompanhar>;
+}
+
+/** Um item de uma lista. O que não vem fica como está. */
+export interface ItemAAcompanhar {
+  /**
+   * CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+   * CPF vem mascarado.
+   */
+  documento: string;
+  /** Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida. */
+  data_nascimento?: string | null;
+  /** A sua referência, como em `X-Referencia`. */
+  ref?: string | null;
+  /** O cliente final, como em `X-Cliente`. */
+  cliente?: string | null;
+  /** Etiquetas, até 10. */
+  etiquetas?: Array<string>;
+  /**
+   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+   */
+  vigiar?: Array<string> | null;
+  /** Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca. */
+  renovar?: boolean | Renovacao | null;
+  /** Reconsulta deste item. Nulo: a da carteira. `false`: nunca. */
+  reconsultar?: boolean | Reconsulta | null;
+}
+
+/** As alterações de um item. */
+export interface MudancaDeItem {
+  /** Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida. */
+  data_nascimento?: string | null;
+  /** A sua referência, como em `X-Referencia`. */
+  ref?: string | null;
+  /** Etiquetas, até 10. */
+  etiquetas?: Array<string>;
+  /**
+   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+   */
+  vigiar?: Array<string> | null;
+  /** Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca. */
+  renovar?: boolean | Renovacao | null;
+  /** Reconsulta deste item. Nulo: a da carteira. `false`: nunca. */
+  reconsultar?: boolean | Reconsulta | null;
+  /** `true`: silencia os avisos do item até o próximo evento. */
+  tratado?: boolean;
+}
+
+/** A lista que a parte da carteira passa a ser. */
+export interface Sincronizacao {
+  /** Os itens. */
+  itens: Array<ItemAAcompanhar>;
+  /** A parte: os itens deste cliente. */
+  cliente?: string | null;
+  /** A parte: os itens com esta etiqueta. */
+  etiqueta?: string | null;
 }
 
 /** Um webhook a criar. */
@@ -1575,6 +1916,58 @@ export interface RespostaOrcamento {
   volta_em: string | null;
   /** Quando foi criado. */
   criado_em: string;
+}
+
+/** Um item. */
+export interface RespostaItem {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Identificador do item. */
+  id: string;
+  /**
+   * CNPJ, CPF ou os 8 primeiros caracteres de um CNPJ (a empresa inteira). Na resposta, o
+   * CPF vem mascarado.
+   */
+  documento: string;
+  /** A sua referência, como em `X-Referencia`. */
+  ref: string | null;
+  /** O cliente final, como em `X-Cliente`. */
+  cliente: string | null;
+  /** Etiquetas, até 10. */
+  etiquetas: Array<string>;
+  /**
+   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+   */
+  vigiar: Array<string>;
+  /** As certidões do item. */
+  papeis: Array<Record<string, unknown>>;
+  /** A empresa, como foi vista por último. */
+  cadastro: CadastroDoItem | null;
+  /** As inscrições estaduais. */
+  inscricoes: Array<InscricaoDoItem>;
+  /** A situação na Suframa. */
+  suframa: SuframaDoItem | null;
+  /** Nulo: como a carteira. `false`: nunca. */
+  renovar: boolean | Renovacao | null;
+  /** Nulo: como a carteira. `false`: nunca. */
+  reconsultar: boolean | Reconsulta | null;
+  /** O número do último evento do item. */
+  sequencia: number;
+  /** Quando foi verificado por último. */
+  verificado_em: string | null;
+  /** Quando alguém marcou como tratado. */
+  tratado_em: string | null;
+  /** Quando entrou na carteira. */
+  criado_em: string;
+  /** Se entrou agora. Só na resposta do POST. */
+  novo?: boolean;
 }
 
 /** Um webhook. */

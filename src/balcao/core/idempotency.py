@@ -87,6 +87,13 @@ def is_valid_key(key: str) -> bool:
     )
 
 
+def keyed_digest(secret: bytes, text: str) -> str:
+    """Return a digest that reveals no short personal text to those without the secret."""
+    return hashlib.blake2b(
+        text.encode(), key=secret, digest_size=16, person=b"balcao-creation"
+    ).hexdigest()
+
+
 def digest(text: str) -> str:
     """Return a short digest of a request's description, which hides personal data."""
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from balcao.core.described import described, doc
 from balcao.core.documents import CPF_CHARACTERS, Cnpj, Cpf
 from balcao.core.errors import BirthDateRequired, InvalidParameter, InvalidUf, TagWithCpf
 from balcao.core.federation import UFS
@@ -50,37 +51,49 @@ ASKED_BY: Final[Mapping[str, Subject]] = {
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 
 
+@described("Renovacao", "Quando as certidões são compradas de novo.")
 class Renewal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """When certificates are bought again by themselves: `renovar`."""
 
-    dias_antes: int = 10
-    janela: str = "08:00-20:00"
-    dias_uteis: bool = True
+    dias_antes: Annotated[int, doc("Dias antes do fim da validade.", minimum=1, maximum=60)] = 10
+    janela: Annotated[str, doc("Entre que horas, no horário de Brasília.")] = "08:00-20:00"
+    dias_uteis: Annotated[bool, doc("Só em dias úteis.")] = True
 
 
+@described("Reconsulta", "De quanto em quanto tempo se consulta de novo.")
 class Recheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """How often what only lookups answer is asked again: `reconsultar`."""
 
-    a_cada_dias: int
-    assuntos: tuple[str, ...] | None = None
+    a_cada_dias: Annotated[int, doc("Intervalo em dias.", minimum=1, maximum=90)]
+    assuntos: Annotated[
+        tuple[str, ...] | None, doc("Alguns de `vigiar`. Nulo: todos os que se consultam.")
+    ] = None
 
 
+@described("Avisos", "Os avisos a pessoas.")
 class Notices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The notices to people: `avisos`."""
 
-    dias: tuple[int, ...] = (10, 5, 1)
-    resumo_as: str | None = "08:00"
-    imediatos: Literal["nao", "de_dia", "sempre"] = "de_dia"
-    pessoas: tuple[int, ...] = ()
+    dias: Annotated[tuple[int, ...], doc("Dias restantes em que um vencimento é avisado.")] = (
+        10,
+        5,
+        1,
+    )
+    resumo_as: Annotated[str | None, doc("Hora do resumo diário. Nulo: nenhum.")] = "08:00"
+    imediatos: Annotated[
+        Literal["nao", "de_dia", "sempre"], doc("Se avisos graves são enviados na hora.")
+    ] = "de_dia"
+    pessoas: Annotated[tuple[int, ...], doc("Os ids das pessoas avisadas.")] = ()
 
 
+@described("CadastroDoItem", "A empresa como foi vista por último.")
 class RegistryFacts(msgspec.Struct, frozen=True, gc=False):
     """The company of an item as last seen: `cadastro`."""
 
-    nome_empresarial: str | None
-    situacao: str | None
-    data_situacao: str | None
-    competencia: str | None
+    nome_empresarial: Annotated[str | None, doc("Nome empresarial.")]
+    situacao: Annotated[str | None, doc("Situação cadastral.")]
+    data_situacao: Annotated[str | None, doc("Desde quando: AAAA-MM-DD.")]
+    competencia: Annotated[str | None, doc("Mês dos dados: AAAA-MM. Nulo: uma consulta da conta.")]
 
 
 # None: the portfolio's; False: never.

@@ -19,9 +19,11 @@ from balcao.http.quotes import Quotes
 from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
+from balcao.http.wallet import WalletRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
 from balcao.lookup.source_status import StatusReader
+from balcao.lookup.wallet import WalletDesk
 from balcao.observability.metrics import Metrics
 from balcao.providers.opendata.adapter import ImportedRegistry
 from balcao.settings import Settings
@@ -41,6 +43,7 @@ def build(
     batches: BatchDesk,
     results: Results,
     searches: Searches,
+    wallet: WalletDesk,
     document: Mapping[str, Any],
     exports: Path,
     webhooks: WebhookDesk,
@@ -60,6 +63,7 @@ def build(
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchRoutes(batches, results)),
         *routes_of(searches),
+        *routes_of(WalletRoutes(parts, wallet)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
         *documentation(document),
     ]

@@ -41,6 +41,15 @@ Content: TypeAlias = Json | Text | File
 
 
 @dataclass(frozen=True, slots=True)
+class Result:
+    """Another successful answer of a route."""
+
+    status: int
+    outcome: str
+    contents: Sequence[Content]
+
+
+@dataclass(frozen=True, slots=True)
 class RequestBody:
     """The body that a request may have, in one of several forms."""
 

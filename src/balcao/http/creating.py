@@ -41,6 +41,7 @@ class Creation:
     """Creation under the `Idempotency-Key` of a request, if it has one."""
 
     parts: Parts
+    keyed: bool = False  # the body may be little more than a CPF: its digest is keyed
 
     async def once(
         self,
@@ -68,7 +69,7 @@ class Creation:
             expires_ms = at_ms + self.parts.idempotency_hours * HOUR_MS
             digest = idempotency.digest(key)
             return Finish(
-                request.account_id, digest, _fingerprint(request), recorded, at_ms, expires_ms
+                request.account_id, digest, self._fingerprint(request), recorded, at_ms, expires_ms
             )
 
         try:
@@ -83,11 +84,19 @@ class Creation:
         past_ms = now_ms if parts.safe_past_ms is None else parts.safe_past_ms()
         digest = idempotency.digest(key)
         earlier = await parts.desk.find_attempt(request.account_id, digest, past_ms)
-        recorded = idempotency.admit(earlier, _fingerprint(request), now_ms, parts.deadline_ms)
+        recorded = idempotency.admit(earlier, self._fingerprint(request), now_ms, parts.deadline_ms)
         if recorded is None:
             return None
         mark = (b"x-request-id", recorded.request_id.encode())
         return recorded.status, [*_HEADERS, REPLAYED, mark], recorded.body
+
+    def _fingerprint(self, request: Request) -> str:
+        """Return a digest of the request as it was sent, to the byte."""
+        body = request.body.decode("latin-1")
+        text = f"{request.method} {request.path}?{request.query!r}\n{body}"
+        if self.keyed:
+            return idempotency.keyed_digest(self.parts.receipt_numbers.pepper, text)
+        return idempotency.digest(text)
 
 
 _HEADERS: Headers = [
@@ -107,9 +116,3 @@ def _key_of(request: Request) -> str | None:
     if not idempotency.is_valid_key(key):
         raise InvalidIdempotencyKey
     return key
-
-
-def _fingerprint(request: Request) -> str:
-    """Return a digest of the request as it was sent, to the byte."""
-    body = request.body.decode("latin-1")
-    return idempotency.digest(f"{request.method} {request.path}?{request.query!r}\n{body}")

@@ -19,6 +19,7 @@ from balcao.http.quotes import Quotes, quotes_of
 from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, lookups, routes_of
 from balcao.http.searches import Searches
+from balcao.http.wallet import WalletRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -45,6 +46,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(Probes),
         *routes_of(BatchRoutes),
         *routes_of(BudgetRoutes),
+        *routes_of(WalletRoutes),
         *routes_of(WebhookRoutes),
     ]
 

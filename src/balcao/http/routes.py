@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 from balcao.core.errors import BalcaoError
 from balcao.http import texts
 from balcao.http.compat.route import CompatRoute
-from balcao.http.contents import Content, Header, RequestBody
+from balcao.http.contents import Content, Header, RequestBody, Result
 from balcao.http.read import BodyLimit, Request
 from balcao.http.write import Headers, Pieces
 from balcao.lookup.execution import look_up
@@ -64,6 +64,7 @@ class Route:
     gives: Sequence[Content] = ()
     status: int = 200  # of the successful answer
     outcome: str = ""  # describes that answer; empty: the summary
+    other_results: Sequence[Result] = ()  # with other statuses
     headers: Mapping[str, Header] = field(default_factory=dict)  # that answer's own
     tells_cost: bool = True  # that answer has `X-Creditos-Cobrados`
     problems: Sequence[type[BalcaoError]] = ()  # besides those of all routes with or without a key

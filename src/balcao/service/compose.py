@@ -26,6 +26,7 @@ from balcao.http.front import ASGIApp, Front
 from balcao.http.routes import Route, lookups
 from balcao.http.searches import Searches
 from balcao.lookup.context import Parts
+from balcao.lookup.wallet import WalletDesk
 from balcao.observability import observers
 from balcao.observability.requests import RequestLog
 from balcao.opendata.current import CurrentSnapshot
@@ -273,6 +274,19 @@ class _Assembly:
         )
 
     @cached_property
+    def wallet(self) -> WalletDesk:
+        return WalletDesk(
+            self.desk,
+            self.parts.operations,
+            self.clock.now_ms,
+            self.new_id,
+            self.pepper,
+            partial(self.seal.close, WALLET_PERSON),
+            partial(self.seal.open, WALLET_PERSON),
+            self.settings.wallet_items_max,
+        )
+
+    @cached_property
     def document(self) -> Mapping[str, Any]:
         """The OpenAPI document."""
         return document_of(self.settings, self.parts.operations)
@@ -311,6 +325,7 @@ class _Assembly:
             batches=self.batches.desk,
             results=self.batches.results,
             searches=self.searches,
+            wallet=self.wallet,
             document=self.document,
             exports=self.home.exports,
             webhooks=self.webhooks,

@@ -316,6 +316,12 @@ class Settings(_SourceSettings):
         " parâmetros, origem da resposta). Os de certidões são guardados ao menos enquanto o"
         " comprovante. A cobrança fica no livro-razão para sempre.",
     )
+    wallet_items_max: Annotated[int, Group.PLANS] = Field(
+        10_000,
+        ge=1,
+        le=1_000_000,
+        description="Máximo de itens na carteira de uma conta.",
+    )
     batch_days: Annotated[int, Group.RETENTION] = Field(
         30,
         ge=1,

@@ -190,6 +190,13 @@ def _responses(route: Route) -> dict[int, Any]:
             "content": _contents(route.gives),
         }
     }
+    for other in route.other_results:
+        contents = _contents(other.contents)
+        done[other.status] = {
+            **done[route.status],
+            "description": other.outcome,
+            "content": contents,
+        }
     if route.operation is not None:
         done = _results(route.operation)
     # No status is both: a 404 is a result or an error.
@@ -316,7 +323,8 @@ def _error_headers(route: Route, status: int) -> dict[str, Any]:
 def _schemas(routes: Sequence[Route]) -> dict[str, Any]:
     operations = [*dict.fromkeys(each.operation for each in routes if each.operation is not None)]
     takes = (each for route in routes if route.takes is not None for each in route.takes.contents)
-    gives = (each for route in routes for each in route.gives)
+    others = (other.contents for route in routes for other in route.other_results)
+    gives = (each for some in (*(route.gives for route in routes), *others) for each in some)
     bodies = [each for each in (*gives, *takes) if isinstance(each, Json)]
     answers = [operation.answer for operation in operations]
     found = _schemas_of([*answers, *(type(body.example) for body in bodies)])
@@ -386,7 +394,10 @@ def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any
     if schema.get("format") == "decimal":  # a number with all its digits
         return {"type": "number"}
     if "anyOf" in schema and "type" not in kept:
-        (kind,) = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
+        kind, *others = [_plain(kind) for kind in schema["anyOf"] if kind != {"type": "null"}]
+        if others:
+            null = [{"type": "null"}] if {"type": "null"} in schema["anyOf"] else []
+            return {"anyOf": [kind, *others, *null], **kept}
         if not nullable:
             return {**kind, **kept}
         if "enum" in kind:
@@ -399,7 +410,12 @@ def _plain(schema: Mapping[str, Any], *, nullable: bool = True) -> dict[str, Any
         return {"$ref": SCHEMAS + name, **kept}
     if kept.get("type") == "null":  # most languages have no name for it alone
         return {**kept, "type": ["object", "null"]}
-    return {"type": "string", **kept} if "enum" in kept else kept  # all of them are of texts
+    if "enum" not in kept:
+        return kept
+    if False in kept["enum"]:  # generators cannot restrict a boolean
+        del kept["enum"]
+        return {"type": "boolean", **kept}
+    return {"type": "string", **kept}
 
 
 def _share_responses(paths: Mapping[str, Any]) -> dict[str, Any]:
