@@ -31,6 +31,7 @@ from balcao.lifeline import end_with_parent
 
 # The data are those of a known real month; a row of fiction is never younger.
 EXTRACTION_DATE = date(2026, 8, 8)
+EARLIER_EXTRACTION_DATE = date(2026, 7, 11)
 
 # With this level the ratios are those of the real files (section 11: 4.0, 3.2 and 4.2 to 1).
 COMPRESSION_LEVEL = 4
@@ -91,17 +92,21 @@ def generate(
     workers: int = 1,
     dirt_times: float = 1.0,
     tax_regimes: bool = False,
+    earlier: bool = False,
 ) -> GeneratedMonth:
     """Write the 37 zips of a month into `out`, which is created when missing.
 
     `establishments` is the number of rows before dirt, `include` names CNPJs that must be among
     them. `clean` leaves the dirt out; `dirt_times` multiplies its rates, which are too low to show
-    in small months. `tax_regimes` adds the four optional zips of tax regimes. The same arguments
-    give the same bytes, for any number of `workers`.
+    in small months. `tax_regimes` adds the four optional zips of tax regimes. `earlier`: the month
+    before, which differs in some companies of the sandbox alone; pass its `extraction_date`. The
+    same arguments give the same bytes, for any number of `workers`.
 
     Raises `ValueError` when the arguments are inconsistent (`balcao.fiction.month.plan`).
     """
     month = plan(establishments, seed, alphanumeric_share, include)
+    if earlier:
+        month = month.month_before()
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         writer = _Writer(stack, out, month, extraction_date)

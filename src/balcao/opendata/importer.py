@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
+import msgspec
+
 from balcao.opendata import completeness, verify
 from balcao.opendata import store as stores
 from balcao.opendata.archive import Inputs, Part, discover, extraction_date
@@ -161,7 +163,8 @@ def build(
     plan = make_plan(inputs, extraction_date((*inputs.parts, *inputs.domains), today))
     warnings: list[str] = []
     previous = _previous(store, warnings)
-    warnings += _check_inputs(inputs, previous, force=force)
+    found = _check_inputs(inputs, previous, force=force)
+    warnings += _input_warnings(inputs, found)
 
     with (
         Work(store, plan) as work,
@@ -177,7 +180,10 @@ def build(
             bounds = find_bounds(context)
             results = [_import(group, bounds, context) for group in GROUPS]
             totals = add_up(results, domains)
+            growth = verify.compare(totals.rows, previous.rows)
             info = _describe(plan, results, totals, domains, today)
+            if growth or found.sizes:
+                info = msgspec.structs.replace(info, forced=True)
             dictionaries = {
                 group.name: reading.dictionary
                 for group, (reading, _) in zip(GROUPS, results, strict=True)
@@ -187,7 +193,6 @@ def build(
         stores.write_rejects(work.rejects, totals.rejects)
         sample = verify.evenly_spaced(totals.sample, SAMPLE_ROWS)
         verdict = _verify(work, pool, totals, sample, progress)
-        growth = verify.compare(totals.rows, previous.rows)
         if verdict.problems or (growth and not force):
             problems = [*verdict.problems, *growth]
             raise VerificationFailed(problems, only_size=not verdict.problems)
@@ -221,8 +226,10 @@ def build(
     )
 
 
-def _check_inputs(inputs: Inputs, previous: "_PreviousMonth", *, force: bool) -> list[str]:
-    """Refuse an incomplete month; return warnings about the rest.
+def _check_inputs(
+    inputs: Inputs, previous: "_PreviousMonth", *, force: bool
+) -> completeness.Completeness:
+    """Refuse an incomplete month.
 
     Raises `BadInput` and, without `force`, `VerificationFailed` for implausible sizes.
     """
@@ -231,6 +238,10 @@ def _check_inputs(inputs: Inputs, previous: "_PreviousMonth", *, force: bool) ->
         raise BadInput(found.missing)
     if found.sizes and not force:
         raise VerificationFailed(found.sizes, only_size=True)
+    return found
+
+
+def _input_warnings(inputs: Inputs, found: completeness.Completeness) -> list[str]:
     return [
         *found.warnings,
         *found.sizes,

@@ -6,16 +6,17 @@ id: a lookup reads two blocks, decompresses them, and searches bytes.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
 import apsw
 import msgspec
+import numpy as np
 import zstandard
 
-from balcao.core.company import Coded, Company, TaxRegime, masked, normalized
+from balcao.core.company import STATUS_TEXTS, Coded, Company, TaxRegime, masked, normalized
 from balcao.core.documents import Cnpj
 from balcao.core.month_detail import MonthDetail
 from balcao.opendata.compression import Unpacker
@@ -36,6 +37,7 @@ from balcao.opendata.layout import (
 )
 from balcao.opendata.municipalities import ibge_by_tom
 from balcao.opendata.rows import Texts, company, tax_regimes, tidy
+from balcao.opendata.stored import StoredRows
 
 FORMAT = 2
 _HEAD_OFFICE = "1"  # identificador_matriz_filial
@@ -67,8 +69,38 @@ class SnapshotInfo(msgspec.Struct, frozen=True, omit_defaults=True):
     domains: dict[str, date]  # the day each table of codes is as of; missing: there is none
     blocks: dict[str, int]
     files: list[str]
+    # True: an operator accepted implausible sizes. Not stored otherwise.
+    forced: bool | msgspec.UnsetType = msgspec.UNSET
     bytes_on_disk: int = 0  # of the file; filled in when it is opened
     tax_regimes: tuple[str, ...] = ()  # which of the four optional files were imported
+
+
+class StoredCompany(NamedTuple):
+    """The rows of an establishment and its company, as stored. """
+
+    establishment: bytes
+    company: bytes | None
+    simples: bytes | None
+    partners: bytes
+    tax_regimes: bytes
+
+    @property
+    def cnpj(self) -> str:
+        """The CNPJ of the establishment."""
+        row = self.establishment
+        return (row[1:9] + row[10:14] + row[15:17]).decode()
+
+    @property
+    def is_head_office(self) -> bool:
+        return self.establishment.split(b"\x1f", 4)[3] == _HEAD_OFFICE.encode()
+
+
+class EstablishmentStanding(NamedTuple):
+    """An establishment's CNPJ, its head-office flag, and the code of its status."""
+
+    cnpj: str
+    head_office: bool
+    status: str
 
 
 class Snapshot:
@@ -106,27 +138,70 @@ class Snapshot:
 
     def find(self, cnpj: Cnpj) -> Company | None:
         """Return the company of a CNPJ, names as in the dump (mask them before showing them)."""
-        text = cnpj.text
-        root = text[:8].encode()
-        key = b"\nE%b\x1f%b\x1f" % (root, text[8:12].encode())
-        establishment = _row(self._establishments.read(text[:12]), key)
+        rows = self.stored_rows(cnpj.text[:12])
+        return None if rows is None else self.company_of(rows)
+
+    def stored_rows(self, key: str) -> StoredCompany | None:
+        """Return the rows of an establishment (12 characters) and its company, as stored."""
+        root = key[:8].encode()
+        text = b"\nE%b\x1f%b\x1f" % (root, key[8:].encode())
+        establishment = _row(self._establishments.read(key), text)
         if establishment is None:
             return None
-        rows = self._companies.read(text[:8])
-        company_row = _row(rows, b"\nC%b\x1f" % root)
-        simples = _row(rows, b"\nS%b\x1f" % root)
-        partners = _rows(rows, b"\nP%b\x1f" % root)
-        return company(
-            text,
-            (
-                tidy(establishment),
-                None if company_row is None else tidy(company_row),
-                None if simples is None else tidy(simples),
-            ),
-            tidy(partners).split("\n") if partners else (),
-            self._texts,
-            self._tax_regimes(tidy(_rows(rows, b"\nR%b\x1f" % root))),
+        rows = self._companies.read(key[:8])
+        return StoredCompany(
+            establishment,
+            _row(rows, b"\nC%b\x1f" % root),
+            _row(rows, b"\nS%b\x1f" % root),
+            _rows(rows, b"\nP%b\x1f" % root),
+            _rows(rows, b"\nR%b\x1f" % root),
         )
+
+    def company_of(self, rows: StoredCompany) -> Company:
+        """Return the company of an establishment's rows, as `find` does."""
+        return company(
+            rows.cnpj,
+            (
+                tidy(rows.establishment),
+                None if rows.company is None else tidy(rows.company),
+                None if rows.simples is None else tidy(rows.simples),
+            ),
+            tidy(rows.partners).split("\n") if rows.partners else (),
+            self._texts,
+            self._tax_regimes(tidy(rows.tax_regimes)),
+        )
+
+    def standing_of(self, rows: StoredCompany) -> tuple[str | None, str | None, str | None]:
+        """Return the legal name, the status and its day of an establishment's rows, unmasked."""
+        fields = tidy(rows.establishment).split("\x1f", 7)
+        name = None if rows.company is None else tidy(rows.company).split("\x1f", 2)[1] or None
+        return name, STATUS_TEXTS.get(fields[5].zfill(2)), self._texts.day(fields[6])
+
+    def establishments_of(
+        self, roots: Collection[str]
+    ) -> Mapping[str, Sequence[EstablishmentStanding]]:
+        """Return the establishments of some companies, by root.
+
+        Reads the ranges of all roots, up to a second each.
+        """
+        ranges: set[int] = set()
+        for root in roots:
+            ranges.update(self._establishments.ranges_of(root))
+        wanted = np.array(sorted(map(number_of, roots)), np.uint64)
+        found: dict[str, list[EstablishmentStanding]] = {}
+        for number in sorted(ranges):
+            text = self.rows_in(ESTABLISHMENT_GROUP, range(number, number + 1))
+            rows = StoredRows(text, COMPANY_GROUP)
+            for at in np.flatnonzero(np.isin(rows.numbers, wanted)).tolist():
+                start = int(rows.starts[at])
+                row = tidy(text[start : start + int(rows.lengths[at]) - 1])
+                fields = row.split("\x1f", 6)
+                found.setdefault(row[1:9], []).append(
+                    EstablishmentStanding(
+                        row[1:9] + row[10:14] + row[15:17], fields[3] == _HEAD_OFFICE, fields[5]
+                    )
+                )
+        return found
 
     def is_head_office(self, cnpj: Cnpj) -> bool | None:
         """Return the establishment's head-office flag; None: the month does not have it."""
@@ -272,8 +347,12 @@ class _Blocks:
 
     def rows_in_range_of(self, root: str) -> Iterator[bytes]:
         """Yield the rows of the range of a root, block by block."""
+        return self.rows_in(self.ranges_of(root))
+
+    def ranges_of(self, root: str) -> range:
+        """Return the ranges that may have establishments of a root."""
         first, last = (self.number(root + order) // self._per_range for order in ("0000", "ZZZZ"))
-        return self.rows_in(range(first, last + 1))
+        return range(first, last + 1)
 
     def rows_in(self, ranges: range) -> Iterator[bytes]:
         """Yield the rows of some successive ranges, each followed by a line feed, by block."""

@@ -10,6 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from balcao.accounts.keys import issue_key
@@ -32,6 +33,7 @@ _SIGNED = Signature("start")
 _MARKER = "first-start.json"
 _SCRATCH = "first-start.tmp"
 _END_OF_TIME_MS = 2**62
+_WHICH = {True: " (mês anterior)", False: ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +116,42 @@ def finish(home: Home, now_ms: int) -> None:
 def _make_month(
     home: Home, settings: Settings, now_ms: Callable[[], int], report: Callable[[str], None]
 ) -> None:
-    """Generate the month of the sandbox, import it and make it searchable, unless it is there or
-    disabled.
+    """Generate the two months of the sandbox, import them and make the last one searchable, unless
+    it is there or disabled.
     """
     # Needed on the first start only, and slow to load.
     from balcao.fiction.sandbox import EXISTING_COMPANIES  # noqa: PLC0415
-    from balcao.opendata.generator import generate  # noqa: PLC0415
+    from balcao.opendata import generator  # noqa: PLC0415
     from balcao.opendata.importer import build  # noqa: PLC0415
     from balcao.opendata.search.building import build_index  # noqa: PLC0415
 
     store = home.opendata("test")
     scratch = home.path / _SCRATCH
     shutil.rmtree(scratch, ignore_errors=True)  # of a start that was killed
-    if settings.sandbox_establishments == 0 or has_month(store):
+    published = published_day(store)
+    if settings.sandbox_establishments == 0 or published not in {
+        None,
+        generator.EARLIER_EXTRACTION_DATE,  # and then it was killed
+    }:
         return
     size = max(settings.sandbox_establishments, len(EXISTING_COMPANIES))
+    months = {False: generator.EXTRACTION_DATE}
+    if published is None:
+        months = {True: generator.EARLIER_EXTRACTION_DATE, **months}
     try:
-        report("Gerando os dados abertos fictícios da sandbox")
-        month = generate(scratch, size, SEED, include=EXISTING_COMPANIES, tax_regimes=True)
-        report("Importando os dados abertos fictícios da sandbox")
-        build(month.files, store, today=civil_day(now_ms()), workers=1)
+        for earlier, day in months.items():
+            report("Gerando os dados abertos fictícios da sandbox" + _WHICH[earlier])
+            month = generator.generate(
+                scratch / day.isoformat(),
+                size,
+                SEED,
+                include=EXISTING_COMPANIES,
+                extraction_date=day,
+                earlier=earlier,
+                tax_regimes=True,
+            )
+            report("Importando os dados abertos fictícios da sandbox" + _WHICH[earlier])
+            build(month.files, store, today=civil_day(now_ms()), workers=1)
         if settings.opendata_search:
             build_index(store)
     finally:
@@ -151,13 +169,13 @@ def make_month(
         _make_month(home, settings, now_ms, report)
 
 
-def has_month(store: Path) -> bool:
-    """Return whether a month is published in this store."""
+def published_day(store: Path) -> date | None:
+    """Return the extraction date of the month published in this store; None: there is none."""
     from balcao.opendata.current import CurrentSnapshot  # noqa: PLC0415
 
     snapshot = CurrentSnapshot(store, lambda: 0.0)
     try:
-        return snapshot.extraction_date is not None
+        return snapshot.extraction_date
     finally:
         snapshot.close()
 

@@ -25,6 +25,7 @@ from balcao.fiction.records import (
 )
 from balcao.fiction.root_facts import root_facts
 from balcao.fiction.tax_regimes import FILES, PRESUMED, tax_regimes_of
+from balcao.fiction.sandbox import EARLIER_COMPANIES, EARLIER_ESTABLISHMENTS
 
 # A lookup is faster than formatting. Includes the days of promised rows.
 DATES = {day: day.strftime("%Y%m%d") for day in DAYS}
@@ -117,8 +118,9 @@ class Chunk:
 class _Rows:
     """The rows of a chunk, by table."""
 
-    def __init__(self, *, with_tax_regimes: bool) -> None:
+    def __init__(self, *, with_tax_regimes: bool, earlier: bool) -> None:
         self._with_tax_regimes = with_tax_regimes
+        self._earlier = earlier
         self.companies: list[str] = []
         self.establishments: list[str] = []
         self.partners: list[str] = []
@@ -126,7 +128,7 @@ class _Rows:
         self.tax_regimes: dict[str, list[str]] = {}
 
     def add_root(self, root: str) -> None:
-        company = company_of(root)
+        company = (self._earlier and EARLIER_COMPANIES.get(root)) or company_of(root)
         self.companies.append(company_row(company))
         for partner in company.partners:
             self.partners.append(partner_row(root, partner))
@@ -138,7 +140,8 @@ class _Rows:
             lines.append(tax_regime_row(document, regime))
 
     def add_establishment(self, document: str) -> None:
-        self.establishments.append(establishment_row(establishment_of(document)))
+        found = (self._earlier and EARLIER_ESTABLISHMENTS.get(document)) or None
+        self.establishments.append(establishment_row(found or establishment_of(document)))
 
 
 def build_chunk(
@@ -147,7 +150,8 @@ def build_chunk(
     """Return a chunk. `dirt_times` multiplies the rates of dirt; with 0 there is none."""
     plan = _prepared(plan)
     key = salt(plan.seed, "chunk", number)
-    rows = _drawn_rows(plan, number, _Rows(with_tax_regimes=with_tax_regimes))
+    rows = _Rows(with_tax_regimes=with_tax_regimes, earlier=plan.earlier)
+    _drawn_rows(plan, number, rows)
     if dirt_times:
         dirt.add_dirt(rows.establishments, dirt.ESTABLISHMENT_DIRT, salt(key, "E"), dirt_times)
         dirt.add_dirt(rows.companies, dirt.COMPANY_DIRT, salt(key, "C"), dirt_times)

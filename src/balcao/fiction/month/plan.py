@@ -1,7 +1,7 @@
 """The documents of a month, by a function from the number of a root to the root."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from balcao.fiction.month.mixing import I64, mix, mix_one, permute, permute_with
 from balcao.fiction.root_facts import root_facts
 from balcao.fiction.sandbox import (
     ABSENT_COMPANIES,
+    EARLIER_ESTABLISHMENTS,
     MISBEHAVING_COMPANIES,
     ROOT_OF_1000_PARTNERS,
     ROOT_OF_5000_ESTABLISHMENTS,
@@ -56,6 +57,13 @@ class MonthPlan:
     drawn_roots: int
     branches: int
     giant: bool  # the first branches belong to ROOT_OF_5000_ESTABLISHMENTS
+    earlier: bool = False  # the month before: promised companies as they were then
+
+    def month_before(self) -> "MonthPlan":
+        """Return the plan of the month before: different in `EARLIER_ESTABLISHMENTS` alone."""
+        kept = [each for each in self.explicit if each not in EARLIER_ESTABLISHMENTS]
+        earlier = [cnpj for cnpj, each in EARLIER_ESTABLISHMENTS.items() if each is not None]
+        return replace(self, explicit=(*kept, *earlier), earlier=True)
 
     @property
     def chunks(self) -> int:

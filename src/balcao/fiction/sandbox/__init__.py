@@ -19,6 +19,7 @@ from balcao.fiction.records import (
     PhoneFiction,
 )
 from balcao.fiction.sandbox.promises import (
+    EARLIER,
     PROMISED_COMPANIES,
     PROMISED_PEOPLE,
     Misbehaviour,
@@ -60,21 +61,21 @@ def _establishment(cnpj: str, promise: Promise) -> Establishment:
         reason=promise.reason,
         city_abroad="",
         country="",
-        opened=date(2015, 3, 2),
+        opened=promise.opened,
         activity=promise.activity,
         side_activities=promise.side_activities,
         address=AddressFiction(
             street_type="RUA",
-            street="DAS ACACIAS FICTICIAS",
+            street=promise.street,
             number=promise.number,
-            complement="SALA 2",
+            complement=promise.complement,
             district="CENTRO",
-            cep=f"{place.cep_prefix}00100",
+            cep=f"{place.cep_prefix}{promise.cep_end}",
             municipality=place,
         ),
-        phones=(PhoneFiction(place.area_code, "10000001"),),
+        phones=(PhoneFiction(place.area_code, promise.phone),),
         fax=None,
-        email="contato@example.com",
+        email=promise.email,
         special_status="",
         special_status_date=None,
     )
@@ -110,6 +111,13 @@ COMPANIES: Mapping[str, CompanyFiction] = {
 }
 ESTABLISHMENTS: Mapping[str, Establishment] = {
     cnpj: _establishment(cnpj, each) for cnpj, each in PROMISED_COMPANIES.items() if each.name
+}
+# Different in the month before. None: not in that month.
+EARLIER_COMPANIES: Mapping[str, CompanyFiction] = {
+    cnpj[:8]: _company(cnpj[:8], each) for cnpj, each in EARLIER.items() if each.name
+}
+EARLIER_ESTABLISHMENTS: Mapping[str, Establishment | None] = {
+    cnpj: _establishment(cnpj, each) if each.name else None for cnpj, each in EARLIER.items()
 }
 PEOPLE: Mapping[str, Person] = {
     cpf: Person(cpf, each.name, date(1980, 1, 1), BY_TOM[each.municipality])

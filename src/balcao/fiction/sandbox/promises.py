@@ -6,6 +6,7 @@ Defaults apply to everything that a document's entry does not set.
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -103,13 +104,29 @@ class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = "00"
     activity: str = "6201501"
     side_activities: tuple[str, ...] = ()
-    number: str = "100"  # of its street
+    street: str = "DAS ACACIAS FICTICIAS"
+    number: str = "100"
+    complement: str = "SALA 2"
+    cep_end: str = "00100"
+    phone: str = "10000001"
+    email: str = "contato@example.com"
+    opened: date = date(2015, 3, 2)
     zone: ZoneRow | None = None
     # By UF. In other UFs the certificate is drawn.
     state: dict[str, StateRow] = msgspec.field(default_factory=lambda: {"SP": StateRow()})
 
 
-PROMISED: Mapping[str, Promise] = msgspec.convert(tables.document("promised"), dict[str, Promise])
+_DOCUMENTS: Mapping[str, dict[str, Any]] = {
+    document: dict(each) for document, each in tables.document("promised").items()
+}
+# What was different in the month before (`sandbox.md`, "The month before").
+_BEFORE = {document: each.pop("before", None) for document, each in _DOCUMENTS.items()}
+
+PROMISED: Mapping[str, Promise] = msgspec.convert(_DOCUMENTS, dict[str, Promise])
+EARLIER: Mapping[str, Promise] = msgspec.convert(
+    {document: _DOCUMENTS[document] | each for document, each in _BEFORE.items() if each},
+    dict[str, Promise],
+)
 PROMISED_COMPANIES: Mapping[str, Promise] = {
     document: each for document, each in PROMISED.items() if len(document) == 14
 }
