@@ -28,6 +28,18 @@ ROWS = [
     ("90010012000190", "02", True, "SP"),
     ("12ABC34501DE35", "02", True, "SP"),
     ("00000000E08G12", "02", False, "SP"),
+    ("90030001000171", "04", True, "SP"),
+    ("90030002000116", "02", True, "SP"),
+    ("90030003000160", "02", True, "SP"),
+    ("90030004000105", "02", True, "SP"),
+    ("90030005000150", "02", True, "SP"),
+    ("90030006000102", "02", True, "SP"),
+    ("90030006000285", "08", False, "SP"),
+    ("90030006000366", "02", False, "SP"),
+    ("90030007000149", "02", True, "SP"),
+    ("90030008000193", "02", True, "SP"),
+    ("90030010000162", "02", True, "SP"),
+    ("90030011000107", "02", True, "SP"),
 ]
 
 MISBEHAVING = [
@@ -110,10 +122,11 @@ def test_90010012000190_is_a_mei_whose_name_ends_in_a_cpf() -> None:
     assert mask_cpf_in_text(company.name) == company.name[:-11] + f"***{company.name[-8:-2]}**"
 
 
-def test_99999999000191_does_not_exist() -> None:
-    assert stdnum_cnpj.is_valid("99999999000191")
-    assert not exists("99999999000191")
-    assert frozenset({"99999999000191"}) == ABSENT_COMPANIES
+def test_companies_that_do_not_exist() -> None:
+    assert frozenset({"99999999000191", "90030009000138"}) == ABSENT_COMPANIES
+    for cnpj in ABSENT_COMPANIES:
+        assert stdnum_cnpj.is_valid(cnpj)
+        assert not exists(cnpj)
 
 
 def test_the_misbehaving_companies() -> None:

@@ -17,7 +17,10 @@ from balcao.core.company_changes import (
     company_changes,
 )
 from balcao.core.company_record import RegistryRecord
+from balcao.core.item_events import ItemEvent
 from balcao.core.personal import mask_cpf_in_text
+
+SOURCE = "snapshot"  # `fonte` of its events
 
 # Causes of an item's differences between the last two months, at its creation.
 RETROACTIVE = "retroativo"
@@ -45,7 +48,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class RegistrySummary(msgspec.Struct, frozen=True):
-    """The registry data that an item shows (contract 20.2). A day is YYYY-MM-DD."""
+    """The registry data that an item shows (contract 20.3). A day is YYYY-MM-DD."""
 
     nome_empresarial: str | None
     situacao: str | None
@@ -135,3 +138,35 @@ CORRECTED: Mapping[str, str] = {CAME: GONE, GONE: CAME}
 def cause(item_id: str, kind: str, occasion: int | str) -> str:
     """Return the cause of an item's event: a change of the month, by number, or `RETROACTIVE`."""
     return f"{item_id}/{kind}/{occasion}"
+
+
+class MonthsRead(msgspec.Struct, frozen=True):
+    """The registry data of new subjects, and their changes since the month before.
+
+    The month is YYYY-MM, the day of its data YYYY-MM-DD.
+    """
+
+    month: str
+    base_date: str
+    outcomes: Sequence[Comparison]
+
+    def retroactive_events(self, item_id: str, at: int, now_ms: int) -> Sequence[ItemEvent]:
+        """Return the events of a new item about the changes of the subject at this place.
+
+        They are not sent by webhook or e-mail.
+        """
+        outcome = self.outcomes[at]
+        return [
+            ItemEvent(
+                change.kind,
+                cause(item_id, change.kind, RETROACTIVE),
+                now_ms,
+                SOURCE,
+                {**change.data, "retroativo": True},
+                outcome.is_person,
+                self.base_date,
+                self.month,
+                silent=True,
+            )
+            for change in outcome.changes
+        ]

@@ -10,6 +10,7 @@ from balcao.core.company_record import RegistryRecord, registry_record
 from balcao.core.month_comparison import (
     Branch,
     Comparison,
+    MonthsRead,
     State,
     WatchedSubject,
     base_ms,
@@ -20,7 +21,13 @@ from balcao.core.month_comparison import (
     watches_branches,
 )
 from balcao.opendata.errors import OpenDataError
-from balcao.opendata.snapshot import Snapshot, StoredCompany, current_edition, edition_of
+from balcao.opendata.snapshot import (
+    Snapshot,
+    StoredCompany,
+    current_edition,
+    current_path,
+    edition_of,
+)
 
 _ROOT = 8
 _KEY = 12
@@ -154,6 +161,25 @@ def open_pair(before: Path, after: Path) -> Iterator[MonthPair]:
         closing(MonthReader(Snapshot.open(after))) as new,
     ):
         yield MonthPair(old, new)
+
+
+def read_new(
+    store: Path, subjects: Sequence[WatchedSubject], *, retroactive: bool
+) -> MonthsRead | None:
+    """Return the registry data of new subjects in the month in use; None: there is no month.
+
+    `retroactive`: with their changes since the month before, if it is on the disk. Raises
+    `OpenDataError`.
+    """
+    try:
+        current = current_path(store)
+    except OpenDataError:
+        return None
+    files = (retroactive and last_two(store)) or (current, current)
+    if not retroactive:
+        subjects = [WatchedSubject(each.document, frozenset()) for each in subjects]
+    with open_pair(*files) as pair:
+        return MonthsRead(pair.after.month, pair.after.day, pair.compare(subjects))
 
 
 def file_of_month(store: Path, month: str) -> Path | None:

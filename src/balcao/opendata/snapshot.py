@@ -76,7 +76,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class StoredCompany(NamedTuple):
-    """The rows of an establishment and its company, as stored. """
+    """The rows of an establishment and its company, as stored."""
 
     establishment: bytes
     company: bytes | None

@@ -20,6 +20,7 @@ from balcao.service.fetching import MonthFetching
 from balcao.service.jobs.durable import JobKind, JobWorker
 from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
+from balcao.service.month_comparison import Comparer, MonthComparison, MonthWatch
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.service.rechecking import Rechecking
@@ -49,9 +50,11 @@ def build(
     rechecking: Rechecking,
     webhooks: WebhookDelivery,
     secrets: SecretFollower,
+    comparer: Comparer,
 ) -> Lifecycle:
     """Return the lifecycle of the process, and connect the metrics with its background work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
+    live_store = home.opendata("live")
     kinds = [
         receipt_deletion_jobs(desk, stores.blobs),
         *batches.kinds(),
@@ -59,6 +62,7 @@ def build(
         mail.jobs(),
         rechecking.jobs(),
         webhooks.jobs(),
+        MonthComparison(live_store, desk.months, comparer, now_ms).jobs(),
         *requested_jobs(desk, now_ms),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
@@ -88,9 +92,7 @@ def build(
         derived_data=derived_data_builder(
             home, answers=settings.opendata_answers, search=settings.opendata_search
         ),
-        fetching=MonthFetching(home.opendata("live"), now_ms, randbelow)
-        if settings.opendata_fetch
-        else None,
+        fetching=MonthFetching(live_store, now_ms, randbelow) if settings.opendata_fetch else None,
         other_work=[
             batches.periodic(),
             EventCounter(desk.events, metrics.event).periodic(),
@@ -99,6 +101,7 @@ def build(
             deprecated_uses.periodic(),
             rechecking.periodic(),
             secrets.periodic(),
+            MonthWatch(live_store, desk.months, now_ms).periodic(),
             *mail.periodic_tasks(),
             *webhooks.periodic_tasks(),
         ],

@@ -38,7 +38,9 @@ from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.fetching import MonthMeasured
 from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
+from balcao.service.month_comparison import Comparer
 from balcao.service.month_records import month_records
+from balcao.service.new_items import NewItems
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.rechecking import Rechecking
@@ -233,6 +235,7 @@ class _Assembly:
                 ),
                 self.clock.now_ms,
             ),
+            comparer=self.comparer,
         )
 
     @cached_property
@@ -249,6 +252,16 @@ class _Assembly:
         """Return the person of an item from its sealed data."""
         opened = self.seal.open(WALLET_PERSON, sealed)
         return None if opened is None else Cpf(opened[:CPF_CHARACTERS].decode())
+
+    @cached_property
+    def comparer(self) -> Comparer:
+        """For changes of the month."""
+        return Comparer()
+
+    @cached_property
+    def new_items(self) -> NewItems:
+        """For items that are added to portfolios."""
+        return NewItems({mode: self.home.opendata(mode) for mode in MODES})
 
     @cached_property
     def outbox(self) -> Outbox:
@@ -350,6 +363,7 @@ class _Assembly:
             self.stores.close,
             *(snapshot.close for snapshot in self.snapshots.values()),
             self.searching.close,
+            self.comparer.close,
             *([self.spans.close] if self.spans else ()),
         ]
         return Application(

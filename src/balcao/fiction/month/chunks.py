@@ -24,8 +24,8 @@ from balcao.fiction.records import (
     TaxRegimeFiction,
 )
 from balcao.fiction.root_facts import root_facts
-from balcao.fiction.tax_regimes import FILES, PRESUMED, tax_regimes_of
 from balcao.fiction.sandbox import EARLIER_COMPANIES, EARLIER_ESTABLISHMENTS
+from balcao.fiction.tax_regimes import FILES, PRESUMED, tax_regimes_of
 
 # A lookup is faster than formatting. Includes the days of promised rows.
 DATES = {day: day.strftime("%Y%m%d") for day in DAYS}

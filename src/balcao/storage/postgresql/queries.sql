@@ -228,3 +228,10 @@ SELECT pg_notify(%s, key) FROM gone;
 
 -- name: reusable_bytes
 SELECT 0;
+
+-- The registry data that items show: a JSON list of [item_id, registry].
+-- name: set_registry
+UPDATE wallet_item SET registry = j.registry
+FROM (SELECT value ->> 0 AS item_id, value ->> 1 AS registry
+      FROM json_array_elements(CAST(? AS json))) AS j
+WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL;

@@ -167,3 +167,10 @@ DELETE FROM entry WHERE key = ?;
 
 -- name: reusable_bytes
 SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size;
+
+-- The registry data that items show: a JSON list of [item_id, registry].
+-- name: set_registry
+UPDATE wallet_item SET registry = j.registry
+FROM (SELECT json_extract(value, '$[0]') AS item_id, json_extract(value, '$[1]') AS registry
+      FROM json_each(?)) AS j
+WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL;

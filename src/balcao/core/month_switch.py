@@ -1,0 +1,52 @@
+"""Changes of the month in use, once for the installation (contract 20.3).
+
+Every node has its own months. A change is recorded by the first node that makes it.
+"""
+
+from datetime import date
+
+import msgspec
+
+
+class MonthInUse(msgspec.Struct, frozen=True):
+    """A month of the registry: the day of its data, and its count of establishments."""
+
+    day: date
+    establishments: int = 0
+
+    @property
+    def month(self) -> str:
+        """`competencia`: YYYY-MM."""
+        return f"{self.day:%Y-%m}"
+
+
+class MonthSwitch(msgspec.Struct, frozen=True):
+    """A recorded change of the month in use. Months are YYYY-MM, the day YYYY-MM-DD."""
+
+    switch_id: int
+    from_month: str
+    to_month: str
+    base_date: str
+    at_ms: int
+    ended_ms: int | None = None
+
+    @property
+    def is_return(self) -> bool:
+        """Whether an earlier month came into use again."""
+        return self.to_month < self.from_month
+
+
+def month_left(seen: str | None, now: str, last: str | None) -> str | None:
+    """Return the month that the installation leaves with a node's change; None: no change of it.
+
+    `seen`: the month that the node used when it looked last; None: it never looked. `last`: the
+    month that the last recorded change put into use; None: none is recorded.
+    """
+    if now in {seen, last}:
+        return None
+    if seen is None:
+        return last if last is not None and last < now else None
+    if now > seen:
+        return last or seen if last is None or last < now else None
+    # A return is recorded by the first node that makes it.
+    return seen if last in {None, seen} else None

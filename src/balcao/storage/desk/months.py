@@ -1,0 +1,364 @@
+"""Changes of the month in use, and the comparison of every portfolio, on any engine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from balcao.core.company_record import stored_record
+from balcao.core.events import NewEvent, event_id
+from balcao.core.item_events import ItemEvent, ItemHead
+from balcao.core.ledger import Enqueue
+from balcao.core.month_comparison import (
+    CORRECTED,
+    RETROACTIVE,
+    SOURCE,
+    Comparison,
+    WatchedSubject,
+    cause,
+    watches_month,
+)
+from balcao.core.month_switch import MonthInUse, MonthSwitch, month_left
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.events import lock_account, write_events
+from balcao.storage.desk.item_events import HEAD_COLUMNS, head_of, write_item_events
+from balcao.storage.desk.jobs import enqueue
+from balcao.storage.engine import Engine
+
+COMPARISON = "month_comparison"  # the kind of its jobs; `about` is the number of the change
+COMPARED_AT_ONCE = 500
+SWITCHED, COMPARED = "base.trocada", "carteira.comparada"
+
+_SWITCH = "switch_id, from_month, to_month, base_date, at_ms, ended_ms"
+_LAST = f"SELECT {_SWITCH} FROM month_switch ORDER BY switch_id DESC LIMIT 1"  # noqa: S608 - ours
+_FIND = f"SELECT {_SWITCH} FROM month_switch WHERE switch_id = ?"  # noqa: S608 - ours
+_EARLIER_OPEN = "SELECT 1 FROM month_switch WHERE switch_id < ? AND ended_ms IS NULL LIMIT 1"
+_RECORD = (
+    "INSERT INTO month_switch (from_month, to_month, base_date, establishments, at_ms)"
+    " VALUES (?, ?, ?, ?, ?) RETURNING switch_id"
+)
+_END = "UPDATE month_switch SET ended_ms = ? WHERE switch_id = ? AND ended_ms IS NULL"
+_REVERTED = (
+    "SELECT switch_id FROM month_switch WHERE from_month = ? AND to_month = ? AND switch_id < ?"
+    " ORDER BY switch_id DESC LIMIT 1"
+)
+_WALLETS = (
+    "SELECT a.account_id FROM account AS a WHERE a.mode = 'live' AND"
+    " (a.watched > 0 OR EXISTS (SELECT 1 FROM wallet AS w WHERE w.account_id = a.account_id))"
+    " ORDER BY a.account_id"
+)
+# Items that were added after the change have the new month as their baseline.
+_NEXT_ACCOUNT = (
+    "SELECT a.account_id FROM account AS a WHERE a.mode = 'live' AND a.watched > 0"
+    " AND NOT EXISTS (SELECT 1 FROM month_comparison AS c WHERE c.switch_id = ?"
+    " AND c.account_id = a.account_id AND c.ended_ms IS NOT NULL)"
+    " AND EXISTS (SELECT 1 FROM wallet_item AS i WHERE i.account_id = a.account_id"
+    " AND i.ended_ms IS NULL AND i.created_ms <= ?) ORDER BY a.account_id LIMIT 1"
+)
+_POSITION = (
+    "SELECT last_item, ended_ms FROM month_comparison WHERE switch_id = ? AND account_id = ?"
+)
+_ITEMS = (
+    f"SELECT {', '.join(HEAD_COLUMNS)}, watched, root, created_ms, record, record_ms"  # noqa: S608
+    " FROM wallet_item WHERE account_id = ? AND item_id > ? AND ended_ms IS NULL"
+    " ORDER BY item_id LIMIT ?"
+)
+_RECORD_MS = "SELECT record_ms FROM wallet_item WHERE item_id = ?"
+_EVENT_OF = "SELECT event_id FROM event WHERE account_id = ? AND cause = ?"
+_BEGIN = (
+    "INSERT INTO month_comparison"
+    " (switch_id, account_id, last_item, compared, changed, unverified, began_ms)"
+    " VALUES (?, ?, '', 0, 0, 0, ?) ON CONFLICT (switch_id, account_id) DO NOTHING"
+)
+_ADVANCE = (
+    "UPDATE month_comparison SET last_item = ?, compared = compared + ?, changed = changed + ?,"
+    " unverified = unverified + ?, ended_ms = ? WHERE switch_id = ? AND account_id = ?"
+    " RETURNING compared, changed, unverified, began_ms"
+)
+_COMPARED = (
+    "INSERT INTO wallet (account_id, created_ms, compared_month, compared_ms, compared, changed,"
+    " unverified) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account_id) DO UPDATE SET"
+    " compared_month = excluded.compared_month, compared_ms = excluded.compared_ms,"
+    " compared = excluded.compared, changed = excluded.changed, unverified = excluded.unverified"
+)
+
+_decode = msgspec.json.decode
+
+
+@lru_cache(maxsize=1_024)
+def _topics(watched: str) -> frozenset[str]:
+    return frozenset(_decode(watched, type=list[str]))
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Items of an account that are compared in one commit. `last`: there are no more."""
+
+    switch: MonthSwitch
+    account_id: int
+    after: str  # the position that it begins after
+    until: str
+    last: bool
+    heads: Sequence[Sequence[object]]  # rows of `HEAD_COLUMNS`, of the subjects
+    subjects: Sequence[WatchedSubject]
+
+
+class Months:
+    """The months of one desk. All methods raise `StorageFailed`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._run_in_writer = engine.run_in_writer
+        self._set_registry = engine.queries["set_registry"]
+
+    async def last(self) -> MonthSwitch | None:
+        """Return the last recorded change of the month in use."""
+        return await self._run_in_writer(last_switch)
+
+    async def find(self, switch_id: int) -> MonthSwitch | None:
+        """Return a change of the month in use."""
+        row = await self._run_in_writer(
+            lambda connection: connection.execute(_FIND, (switch_id,)).fetchone()
+        )
+        return None if row is None else MonthSwitch(*row)
+
+    async def waits(self, switch_id: int) -> bool:
+        """Return whether an earlier change is not compared yet."""
+        row = await self._run_in_writer(
+            lambda connection: connection.execute(_EARLIER_OPEN, (switch_id,)).fetchone()
+        )
+        return row is not None
+
+    async def record(self, seen: str | None, now: MonthInUse, now_ms: int) -> int | None:
+        """Record a node's change of the month in use, if it is the first to make it.
+
+        `seen`: the month that it used before. Writes `base.trocada`, and queues the comparison.
+        Returns the number of the change; None: it is not one of the installation.
+        """
+
+        def work(connection: SqlConnection) -> int | None:
+            with connection.transaction():
+                last = last_switch(connection)
+                left = month_left(seen, now.month, None if last is None else last.to_month)
+                if left is None:
+                    return None
+                values = (left, now.month, now.day.isoformat(), now.establishments, now_ms)
+                ((switch_id,),) = connection.execute(_RECORD, values).fetchall()
+                body = {
+                    "competencia": now.month,
+                    "estabelecimentos": now.establishments,
+                    "volta": now.month < left,
+                }
+                text = msgspec.json.encode(body).decode()
+                accounts = connection.execute(_WALLETS).fetchall()
+                write_events(
+                    connection,
+                    [
+                        NewEvent(account_id, SWITCHED, now_ms, text, f"{SWITCHED}/{switch_id}")
+                        for (account_id,) in accounts
+                    ],
+                )
+                enqueue(connection, [Enqueue(COMPARISON, str(switch_id), now_ms)])
+                return int(switch_id)
+
+        return await self._run_in_writer(work)
+
+    async def portion(self, switch: MonthSwitch, limit: int = COMPARED_AT_ONCE) -> Portion | None:
+        """Return the items to compare next; None: all are compared."""
+        return await self._run_in_writer(
+            lambda connection: _next_portion(connection, switch, limit)
+        )
+
+    async def complete(self, portion: Portion, outcomes: Sequence[Comparison], now_ms: int) -> bool:
+        """Write the events of a portion's items and its position, in one commit.
+
+        Returns whether it was written: not if another node was first, or if a changed item had an
+        own lookup meanwhile; then the next portion begins after the same items, or later.
+        """
+
+        def work(connection: SqlConnection) -> bool:
+            with connection.transaction():
+                return self._complete(connection, portion, outcomes, now_ms)
+
+        return await self._run_in_writer(work)
+
+    async def end(self, switch: MonthSwitch, now_ms: int) -> None:
+        """Record that every portfolio is compared."""
+
+        def work(connection: SqlConnection) -> None:
+            connection.execute(_END, (now_ms, switch.switch_id))
+
+        await self._run_in_writer(work)
+
+    def _complete(
+        self,
+        connection: SqlConnection,
+        portion: Portion,
+        outcomes: Sequence[Comparison],
+        now_ms: int,
+    ) -> bool:
+        switch, account_id = portion.switch, portion.account_id
+        place = (switch.switch_id, account_id)
+        lock_account(connection, account_id)
+        connection.execute(_BEGIN, (*place, now_ms))
+        after, ended_ms = connection.execute(_POSITION, place).fetchone()
+        if after != portion.after or ended_ms is not None:
+            return False
+        changed = [
+            (head_of(row), subject, outcome)
+            for row, subject, outcome in zip(portion.heads, portion.subjects, outcomes, strict=True)
+            if outcome.changes
+        ]
+        for head, subject, _ in changed:
+            row = connection.execute(_RECORD_MS, (head.item_id,)).fetchone()
+            if row is not None and (row[0] or 0) != subject.record_ms:
+                return False  # compared again, with that lookup
+        reverted = _reverted(connection, switch) if changed else None
+        for head, _, outcome in changed:
+            events = _events(connection, switch, head, outcome, reverted, now_ms)
+            write_item_events(connection, head, events)
+        self._update_registry(connection, portion, outcomes)
+        unverified = sum(not outcome.verified for outcome in outcomes)
+        values = (
+            portion.until,
+            len(outcomes) - unverified,
+            len(changed),
+            unverified,
+            now_ms if portion.last else None,
+            *place,
+        )
+        *counts, began_ms = advance(connection, values)
+        if portion.last:
+            _end_account(connection, portion, counts, began_ms, now_ms)
+        return True
+
+    def _update_registry(
+        self, connection: SqlConnection, portion: Portion, outcomes: Sequence[Comparison]
+    ) -> None:
+        shown = [
+            (row[0], outcome.registry)
+            for row, outcome in zip(portion.heads, outcomes, strict=True)
+            if outcome.registry is not None
+        ]
+        if shown:
+            connection.execute(self._set_registry, (msgspec.json.encode(shown).decode(),))
+
+
+def advance(connection: SqlConnection, values: Sequence[object]) -> Sequence[Any]:
+    """Store a portfolio's position and counts. Return the counts and the beginning."""
+    (row,) = connection.execute(_ADVANCE, values).fetchall()
+    return tuple(row)
+
+
+def last_switch(connection: SqlConnection) -> MonthSwitch | None:
+    """Return the last recorded change of the month in use."""
+    row = connection.execute(_LAST).fetchone()
+    return None if row is None else MonthSwitch(*row)
+
+
+def _next_portion(connection: SqlConnection, switch: MonthSwitch, limit: int) -> Portion | None:
+    found = connection.execute(_NEXT_ACCOUNT, (switch.switch_id, switch.at_ms)).fetchone()
+    if found is None:
+        return None
+    (account_id,) = found
+    position = connection.execute(_POSITION, (switch.switch_id, account_id)).fetchone()
+    after: str = "" if position is None else position[0]
+    rows = connection.execute(_ITEMS, (account_id, after, limit)).fetchall()
+    heads: list[Sequence[object]] = []
+    subjects: list[WatchedSubject] = []
+    for row in rows:
+        watched, root, created_ms, record, record_ms = row[len(HEAD_COLUMNS) :]
+        topics = _topics(watched)
+        if root is None or created_ms > switch.at_ms or not watches_month(topics):
+            continue
+        heads.append(row[: len(HEAD_COLUMNS)])
+        subjects.append(
+            WatchedSubject(
+                row[2],
+                topics,
+                None if record is None else stored_record(bytes(record)),
+                record_ms or 0,
+            )
+        )
+    until = rows[-1][0] if rows else after
+    return Portion(switch, account_id, after, until, len(rows) < limit, heads, subjects)
+
+
+def _reverted(connection: SqlConnection, switch: MonthSwitch) -> int | None:
+    """Return the change that a return to the month before reverts."""
+    if not switch.is_return:
+        return None
+    values = (switch.to_month, switch.from_month, switch.switch_id)
+    row = connection.execute(_REVERTED, values).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _events(  # noqa: PLR0917
+    connection: SqlConnection,
+    switch: MonthSwitch,
+    head: ItemHead,
+    outcome: Comparison,
+    reverted: int | None,
+    now_ms: int,
+) -> Sequence[ItemEvent]:
+    events = []
+    for change in outcome.changes:
+        data: Mapping[str, object] = change.data
+        if switch.is_return:
+            number = _corrected(connection, head, change.kind, reverted)
+            if number is not None:
+                data = {**data, "corrige": event_id(number)}
+        events.append(
+            ItemEvent(
+                change.kind,
+                cause(head.item_id, change.kind, switch.switch_id),
+                now_ms,
+                SOURCE,
+                data,
+                outcome.is_person,
+                switch.base_date,
+                switch.to_month,
+            )
+        )
+    return events
+
+
+def _corrected(
+    connection: SqlConnection, head: ItemHead, kind: str, reverted: int | None
+) -> int | None:
+    """Return the number of the event that the contrary change wrote."""
+    kind = CORRECTED.get(kind, kind)
+    for occasion in (reverted, RETROACTIVE):
+        if occasion is not None:
+            values = (head.account_id, cause(head.item_id, kind, occasion))
+            row = connection.execute(_EVENT_OF, values).fetchone()
+            if row is not None:
+                return int(row[0])
+    return None
+
+
+def _end_account(
+    connection: SqlConnection,
+    portion: Portion,
+    counts: Sequence[Any],
+    began_ms: int,
+    now_ms: int,
+) -> None:
+    compared, changed, unverified = counts
+    switch, account_id = portion.switch, portion.account_id
+    body = {
+        "competencia": switch.to_month,
+        "itens": compared + unverified,
+        "comparados": compared,
+        "com_mudanca": changed,
+        "nao_verificados": unverified,
+        "duracao_ms": max(0, now_ms - began_ms),
+    }
+    text = msgspec.json.encode(body).decode()
+    write_events(
+        connection,
+        [NewEvent(account_id, COMPARED, now_ms, text, f"{COMPARED}/{switch.switch_id}")],
+    )
+    values = (account_id, now_ms, switch.to_month, now_ms, compared, changed, unverified)
+    connection.execute(_COMPARED, values)
