@@ -103,7 +103,7 @@ class ObservedItem(msgspec.Struct, frozen=True, gc=False):
 
     def needs_month(self, seen: Observation) -> bool:
         """Return whether its state before the answer is that of the month in use."""
-        return seen.subject == "company" and self.state.record is None
+        return seen.subject == "company"
 
 
 Updated: TypeAlias = tuple[ItemState, Sequence[ItemEvent]]
@@ -125,9 +125,9 @@ _zone = msgspec.json.Decoder(ZoneRecord).decode
 def update_of(item: ObservedItem, seen: Observation, month: MonthRecord | None) -> Updated | None:
     """Return an item's state after an observation, and the events; None: nothing changes.
 
-    `month`: the company of the month in use, for an item that has no record of its own. An item's
-    first answer about a topic is the baseline: it has no event. Answers whose data are not newer
-    than the item's are ignored.
+    `month`: the company of the month in use, which prevails over an older record. An item's first
+    answer about a topic is the baseline: it has no event. Answers whose data are not newer than the
+    item's are ignored.
     """
     after, events = item, list[ItemEvent]()
     for answer in seen.answers:
@@ -161,10 +161,10 @@ def _of_registry(
     found = registry_record(company, whole=whole)
     data_ms = answer.asked_ms if day is None else day_starts_ms(date.fromisoformat(day))
     known_ms, before = state.record_ms, None
-    if state.record is not None:
-        before = stored_record(state.record)
-    elif month is not None:
+    if month is not None and (known_ms is None or known_ms <= month.data_ms):
         known_ms, before = month.data_ms, month.record
+    elif state.record is not None:
+        before = stored_record(state.record)
     # Changes of our own copy are those of months.
     if answer.of_own_copy or (known_ms is not None and data_ms <= known_ms):
         return None if state.registry else (_with_facts(state, found, _text_month(day)), ())

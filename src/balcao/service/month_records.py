@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from balcao.core.calendar import day_starts_ms
 from balcao.core.company_record import registry_record
 from balcao.core.documents import Cnpj
+from balcao.core.month_comparison import base_ms
 from balcao.core.observed_items import FindInMonth, MonthRecord
 from balcao.core.questions import Mode
 from balcao.opendata.current import CurrentSnapshot
@@ -18,6 +18,6 @@ def month_records(snapshots: Mapping[Mode, CurrentSnapshot]) -> FindInMonth:
         day, found = snapshots[mode].companies([wanted])
         if day is None or wanted not in found:
             return None
-        return MonthRecord(registry_record(found[wanted]), day_starts_ms(day))
+        return MonthRecord(registry_record(found[wanted]), base_ms(day))
 
     return find
