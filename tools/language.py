@@ -87,8 +87,8 @@ def _texts_of(path: Path) -> tuple[Sequence[tuple[int, str]], Sequence[tuple[int
     docstrings, strings = list[tuple[int, str]](), dict[int, list[tuple[int, int]]]()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if text := ast.get_docstring(node, clean=False):
-                docstrings.append((node.body[0].lineno, text))
+            if found := ast.get_docstring(node, clean=False):
+                docstrings.append((node.body[0].lineno, found))
         elif isinstance(node, ast.JoinedStr) or (
             isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
         ):
@@ -98,12 +98,12 @@ def _texts_of(path: Path) -> tuple[Sequence[tuple[int, str]], Sequence[tuple[int
                 end = node.end_col_offset if line == last else None
                 strings.setdefault(line, []).append((begin, _END if end is None else end))
     comments = []
-    for number, line in enumerate(source.encode().split(b"\n"), 1):
-        at = line.find(b"#")
+    for number, text in enumerate(source.encode().split(b"\n"), 1):
+        at = text.find(b"#")
         while at >= 0 and any(begin <= at < end for begin, end in strings.get(number, ())):
-            at = line.find(b"#", at + 1)
-        if at >= 0 and b"noqa" not in line[at:]:
-            comments.append((number, line[at:].decode().lstrip("#: ")))
+            at = text.find(b"#", at + 1)
+        if at >= 0 and b"noqa" not in text[at:]:
+            comments.append((number, text[at:].decode().lstrip("#: ")))
     return docstrings, comments
 
 
