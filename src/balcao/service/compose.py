@@ -322,6 +322,8 @@ class _Assembly:
             results=self.batches.results,
             examinations=Examinations(partial(examine, self.settings, self.clock.now_ms)),
             searches=self.searches,
+            wallet=self.wallet,
+            months=self.snapshots,
             document=self.document,
         )
 

@@ -35,7 +35,9 @@ from balcao.web.pages.operator import (
     sources,
     system,
 )
-from balcao.web.pages.portfolio import unsubscribing
+from balcao.web.pages.portfolio import adding, changes, item, items, lists, unsubscribing
+from balcao.web.pages.portfolio import settings as portfolio_settings
+from balcao.web.pages.portfolio import views as portfolio
 from balcao.web.pages.search import pages as search
 from balcao.web.pages.signing import forgotten, myself
 from balcao.web.pages.signing import pages as signing
@@ -47,6 +49,7 @@ _CONSULT = "/app/consultas/{operacao}"
 _RESULT = "/app/consultas/resultado/{request_id}"
 _ANOTHER = "/operadores/{user_id:int}"
 _BATCH = "/app/lotes/{batch_id}"
+_ITEM = f"{portfolio.ITEMS}/{{item_id}}"
 _FOUND = "/app/busca/resultado/{number}"
 _REQUESTS = "/app/operador/requisicoes"
 
@@ -168,6 +171,25 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/resultado.xlsx", "app:lote-xlsx", "account", batches.as_workbook),
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
+    Page(portfolio.PATH, "app:carteira", "account", items.show),
+    Page(portfolio.CHANGES, "app:carteira-mudancas", "account", changes.show),
+    Page(portfolio.ADD, "app:carteira-incluir", "account", adding.show),
+    Page(portfolio.ADD, "app:carteira-incluir", "account", adding.add, "POST"),
+    Page(portfolio.LIST, "app:carteira-lista", "account", lists.preview, "POST", upload=True),
+    Page(
+        f"{portfolio.LIST}/confirmar",
+        "app:carteira-lista-confirmar",
+        "account",
+        lists.confirm,
+        "POST",
+        upload=True,
+    ),
+    Page(portfolio.SETTINGS, "app:carteira-avisos", "manager", portfolio_settings.show),
+    Page(portfolio.SETTINGS, "app:carteira-avisos", "manager", portfolio_settings.change, "POST"),
+    Page(_ITEM, "app:carteira-item", "account", item.show),
+    Page(_ITEM, "app:carteira-item-mudar", "account", item.change, "POST"),
+    Page(f"{_ITEM}/tratado", "app:carteira-tratado", "account", changes.mark, "POST"),
+    Page(f"{_ITEM}/remover", "app:carteira-remover", "account", item.remove, "POST"),
     Page("/app/busca", "app:busca", "account", search.show),
     Page("/app/busca", "app:buscar", "account", search.submit, "POST"),
     Page(_FOUND, "app:busca-resultado", "account", search.show_found),

@@ -35,6 +35,7 @@ from balcao.storage.desk.mail import MailQueue
 from balcao.storage.desk.memberships import Memberships
 from balcao.storage.desk.months import Months
 from balcao.storage.desk.people import People
+from balcao.storage.desk.portfolio_views import PortfolioViews
 from balcao.storage.desk.queries import DeskQueries
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
@@ -64,7 +65,7 @@ class Desk(DeskQueries):
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
     `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
     visits and messages), `webhooks`, `webhook_deliveries`, `rechecks` (scheduled lookups of
-    portfolios), `wallets` (portfolios), `months` (changes of
+    portfolios), `wallets` (portfolios), `portfolio_views` (for pages), `months` (changes of
     the month in use), `totals` (charges by day), `exports` (files that take long
     to write), `availability` (success of sources), `deprecated_uses` (of deprecated features),
     `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of receipts),
@@ -93,6 +94,7 @@ class Desk(DeskQueries):
         self.rechecks = Rechecks(engine)
         self.wallets = Wallets(engine)
         self.months = Months(engine)
+        self.portfolio_views = PortfolioViews(engine)
         self.totals = DailyTotals(engine)
         self.exports = StoredExports(engine)
         self.availability = Availability(engine)

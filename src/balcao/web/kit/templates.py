@@ -64,6 +64,7 @@ _ALSO_UNDER: Mapping[str, Sequence[str]] = {
 # Address, text, and the roles that see it.
 _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app", "Consultar", frozenset({"consultant", "manager"})),
+    ("/app/carteira", "Carteira", frozenset({"consultant", "manager"})),
     ("/app/lotes", "Lotes", frozenset({"consultant", "manager"})),
     ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
     ("/app/extrato", "Extrato", frozenset({"manager"})),

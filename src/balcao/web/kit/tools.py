@@ -15,7 +15,9 @@ from balcao.home import Home
 from balcao.http.authenticator import Authenticator
 from balcao.http.searches import Searches
 from balcao.lookup.context import Parts
+from balcao.lookup.wallet import WalletDesk
 from balcao.observability.health import Health
+from balcao.opendata.current import CurrentSnapshot
 from balcao.settings import Settings
 from balcao.storage.contract import Blobs
 from balcao.storage.desk.desk import Desk
@@ -49,6 +51,8 @@ class Tools:
     results: Results
     examinations: Examinations
     searches: Searches
+    wallet: WalletDesk
+    months: Mapping[Mode, CurrentSnapshot]
     document: Mapping[str, Any]  # the content of `/openapi.json`
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)

@@ -21,6 +21,7 @@ from balcao.web.pages import history
 from balcao.web.pages.batches import BatchView, latest_batches
 from balcao.web.pages.companies import WITHIN_DAYS, expiring_certificates, recent_companies
 from balcao.web.pages.keys import visible_budgets
+from balcao.web.pages.portfolio import unseen
 
 RECENT_SHOWN = 8
 BATCHES_SHOWN = 3
@@ -82,6 +83,8 @@ async def show(context: PageContext) -> Response:
         expiring=await expiring_certificates(context),
         batches=batches[:BATCHES_SHOWN],
         forms=FORMS.values(),
+        watched=(watched := context.desk.wallets.count(account.account_id)),
+        changes=unseen(context) if watched else 0,
         ceilings=len(await visible_budgets(context)),
     )
 

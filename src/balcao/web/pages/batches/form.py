@@ -160,6 +160,11 @@ def as_list(text: str) -> str:
     return "\n".join(separate_documents(text)) or text
 
 
+def media_type_of(name: str) -> str:
+    """Return the media type of a file by its name's ending."""
+    return _NAMED[_EXTENSIONS.get(name.rpartition(".")[2].lower(), "csv")]
+
+
 def columns_of_list(text: str) -> dict[str, Choice]:
     """Return the roles of the columns of a pasted list without a header, by its first line.
 
@@ -194,8 +199,7 @@ def _upload(context: PageContext, form: LookupForm, typed: Mapping[str, str]) ->
     pieces: AsyncIterator[bytes]
     columns = _chosen_columns(typed)
     if context.upload is not None:
-        extension = context.upload.name.rpartition(".")[2].lower()
-        media_type = _NAMED[_EXTENSIONS.get(extension, "csv")]
+        media_type = media_type_of(context.upload.name)
         pieces = context.upload.pieces
     else:
         listed = as_list(typed["lista"])

@@ -32,6 +32,7 @@ from balcao.core.ledger import Trace
 from balcao.core.notices import Notice
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
+from balcao.core.wallet import WalletItem
 from balcao.core.writing import ago
 from balcao.http.authenticator import must_wait
 from balcao.lookup.execution import look_up
@@ -398,9 +399,21 @@ async def _page(
         timeline=timeline[:SHOWN_ENTRIES],
         more_requests=len(timeline) > SHOWN_ENTRIES,
         own_only=context.person.own_only is not None,
+        watched=await _watched(context, cnpj),
         **_of_the_api(context, cnpj, found.home),
     )
     return response
+
+
+async def _watched(context: PageContext, cnpj: Cnpj) -> WalletItem | None:
+    """Return an item of the portfolio about this establishment, or its root."""
+    account_id = context.account.account_id
+    if not context.desk.wallets.count(account_id):
+        return None
+    found = await asyncio.to_thread(
+        context.desk.portfolio_views.items_of_root, account_id, cnpj.root
+    )
+    return next((item for item in found if item.document in {cnpj.text, cnpj.root}), None)
 
 
 def _why_empty(

@@ -1,0 +1,86 @@
+"""`/app/carteira/itens/{id}`: an item, what is watched of it, and its timeline."""
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.errors import CallerError
+from balcao.storage.desk.portfolio_views import ListedItem
+from balcao.web.kit.context import PageContext
+from balcao.web.pages.portfolio.terms import (
+    complaint_about,
+    is_paper,
+    stated_request,
+    watch_choices,
+    watched_fields,
+)
+from balcao.web.pages.portfolio.views import PATH, event_view, item_path, item_views
+
+EVENTS_SHOWN = 200
+_DONE = {
+    "incluido": "Incluído na carteira. As próximas mudanças aparecem aqui.",
+    "ja": "Este documento já estava na carteira. Os dados informados foram salvos.",
+    "salvo": "Item salvo.",
+}
+
+
+async def show(context: PageContext) -> Response:
+    """Show the item."""
+    return await _page(context, {}, message=_DONE.get(context.query("feito")))
+
+
+async def change(context: PageContext) -> Response:
+    """Change reference, labels, and what is watched."""
+    item_id = context.request.path_params["item_id"]
+    request, complaints = stated_request(context.form, with_client=False)
+    before = context.desk.wallets.one(context.account.account_id, item_id)
+    if not complaints:
+        # The form has no certificates: they stay watched.
+        watched = [*(request.watched or ()), *(one for one in before.watched if is_paper(one))]
+        request = msgspec.structs.replace(request, watched=watched)
+        try:
+            await context.tools.wallet.change(context.person.caller(), item_id, request)
+        except CallerError as error:
+            complaints = complaint_about(error)
+    if complaints:
+        return await _page(context, complaints)
+    return context.redirect(item_path(item_id), feito="salvo")
+
+
+async def remove(context: PageContext) -> Response:
+    """Remove the item."""
+    item_id = context.request.path_params["item_id"]
+    await context.desk.wallets.end(context.account.account_id, item_id, context.now_ms())
+    return context.redirect(PATH, feito="removido")
+
+
+async def _page(
+    context: PageContext, complaints: Mapping[str, str], message: str | None = None
+) -> Response:
+    account_id = context.account.account_id
+    item = context.desk.wallets.one(account_id, context.request.path_params["item_id"])
+    views = context.desk.portfolio_views
+    events = await asyncio.to_thread(
+        views.timeline, account_id, item.item_id, EVENTS_SHOWN
+    )  # fmt: skip
+    (view,) = await item_views(context, [ListedItem(item, None)])
+    typed = dict(context.form) or {
+        "ref": item.reference or "",
+        "etiquetas": ", ".join(item.tags),
+        **watched_fields(item.watched),
+    }
+    return context.page(
+        "carteira_item.html",
+        422 if complaints else 200,
+        view=view,
+        item=item,
+        events=[event_view(event) for event in events],
+        events_max=EVENTS_SHOWN,
+        typed=typed,
+        choices=watch_choices(item.document, is_person=item.is_person),
+        complaints=complaints,
+        alert=complaints.get(""),
+        message=message,
+    )

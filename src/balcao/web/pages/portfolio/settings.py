@@ -1,0 +1,139 @@
+"""`/app/carteira/avisos`: who is sent e-mails and when, the ceiling, and rechecks. For managers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from starlette.responses import Response
+
+from balcao.core.budgets import CEILING_MAX
+from balcao.core.errors import CallerError, FormDone, InvalidParameter
+from balcao.core.people import User
+from balcao.core.problems import problem_of
+from balcao.core.wallet import Recheck, WalletSettings, check_notices, check_recheck
+from balcao.core.writing import whole
+from balcao.web.kit.context import PageContext
+from balcao.web.kit.typed import whole_number
+from balcao.web.pages.portfolio.items import unseen
+from balcao.web.pages.portfolio.views import SETTINGS
+
+_DONE = {
+    "salvo": "Avisos salvos.",
+    "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
+}
+AT_ONCE: Final = (
+    ("nao", "Não", "tudo vai no resumo"),
+    ("de_dia", "Das 7h às 22h", "os da noite são enviados às 7h"),
+    ("sempre", "A qualquer hora", None),
+)
+_PERSON = "pessoa_"
+_DAYS_MAX = 90
+
+
+async def show(context: PageContext) -> Response:
+    """Show the settings."""
+    settings = context.desk.wallets.settings(context.account.account_id)
+    notices = settings.notices
+    ceiling = context.desk.wallets.ceiling(context.account.account_id, context.now_ms())
+    typed = {
+        "resumo_as": notices.resumo_as or "",
+        "imediatos": notices.imediatos,
+        "teto": str(ceiling) if ceiling else "",
+        "reconsultar": str(settings.recheck.a_cada_dias) if settings.recheck else "",
+        **{f"{_PERSON}{user_id}": "1" for user_id in notices.pessoas},
+    }
+    return _page(context, typed, {}, message=_DONE.get(context.query("feito")))
+
+
+async def change(context: PageContext) -> Response:
+    """Change the settings."""
+    ceiling, days, complaints = _numbers(context)
+    if complaints:
+        return _page(context, context.form, complaints)
+    people = tuple(
+        user.user_id for user in _people(context) if context.typed(f"{_PERSON}{user.user_id}")
+    )
+
+    def edit(before: WalletSettings) -> WalletSettings:
+        changes: dict[str, Any] = {
+            "resumo_as": context.typed("resumo_as")[:5] or None,
+            "imediatos": context.typed("imediatos"),
+            "pessoas": people,
+        }
+        if changes["imediatos"] not in {value for value, *_ in AT_ONCE}:
+            raise InvalidParameter("avisos.imediatos: escolha um.")
+        notices = msgspec.structs.replace(before.notices, **changes)
+        check_notices(notices)
+        recheck = before.recheck
+        if days is None:
+            recheck = None
+        elif recheck is None or recheck.a_cada_dias != days:
+            recheck = Recheck(days, None if recheck is None else recheck.assuntos)
+            check_recheck(recheck, "reconsultar_padrao")
+        return msgspec.structs.replace(before, notices=notices, recheck=recheck)
+
+    account_id, now = context.account.account_id, context.now_ms()
+    wallets, tools = context.desk.wallets, context.tools
+    # Who sets the ceiling is the buyer from then on: an unchanged one is left alone.
+    new = None if ceiling == wallets.ceiling(account_id, now) else ceiling
+    signed = context.signature(context.typed("form_id"))
+    try:
+        await wallets.change_settings(account_id, edit, new, tools.new_id, signed, now)
+    except FormDone:
+        return context.redirect(SETTINGS, feito="ja")
+    except CallerError as error:
+        return _page(context, context.form, _complaint(error))
+    return context.redirect(SETTINGS, feito="salvo")
+
+
+def _numbers(context: PageContext) -> tuple[int, int | None, dict[str, str]]:
+    """Return the ceiling, the days between rechecks (None: never), and complaints."""
+    complaints = {}
+    ceiling = whole_number(context.typed("teto") or "0")
+    if ceiling is None or not 0 <= ceiling <= CEILING_MAX:
+        complaints["teto"] = f"Informe um número de 0 a {whole(CEILING_MAX)}."
+    days = None
+    if text := context.typed("reconsultar"):
+        days = whole_number(text)
+        if days is None or not 1 <= days <= _DAYS_MAX:
+            complaints["reconsultar"] = f"Informe um número de 1 a {_DAYS_MAX}, ou deixe vazio."
+    return ceiling or 0, days, complaints
+
+
+def _complaint(error: CallerError) -> dict[str, str]:
+    text = problem_of(error).message
+    field, colon, rest = text.partition(": ")
+    name = field.rpartition(".")[2]
+    return {name: rest[:1].upper() + rest[1:]} if colon else {"": text}
+
+
+def _people(context: PageContext) -> Sequence[User]:
+    """Return the people who may be chosen: the account's users, and operators with a membership."""
+    account_id, desk = context.account.account_id, context.desk
+    own = [user for user in desk.people.users(account_id) if user.suspended_ms is None]
+    others = [
+        user
+        for each in desk.memberships.within(account_id)
+        if (user := desk.people.user(each.user_id)) is not None and user.suspended_ms is None
+    ]
+    return [*own, *others]
+
+
+def _page(
+    context: PageContext,
+    typed: Mapping[str, str],
+    complaints: Mapping[str, str],
+    message: str | None = None,
+) -> Response:
+    return context.page(
+        "carteira_avisos.html",
+        422 if complaints else 200,
+        people=_people(context),
+        typed=typed,
+        complaints=complaints,
+        at_once=AT_ONCE,
+        sends=context.tools.outbox is not None,
+        message=message,
+        alert=complaints.get(""),
+        unseen=unseen(context),
+    )
