@@ -30,14 +30,13 @@ STATE_COLUMNS = (
     "registry", "record", "record_ms", "registrations", "suframa", "checked", "verified_ms",
 )  # fmt: skip
 
-# A company's items: of the establishment, and of the whole company if it is the first one.
-_OF_COMPANY = "root = ? AND (document = ? OR document = ?)"
-_OF_PERSON = "document_hash = ?"
 _ITEMS = (
     f"SELECT watched, {', '.join((*STATE_COLUMNS, *HEAD_COLUMNS))} FROM wallet_item"  # noqa: S608 - ours
-    " WHERE account_id = ? AND {of} AND ended_ms IS NULL ORDER BY item_id"
+    " WHERE account_id = ? AND {of} AND ended_ms IS NULL"
 )
-_ITEMS_OF_COMPANY, _ITEMS_OF_PERSON = _ITEMS.format(of=_OF_COMPANY), _ITEMS.format(of=_OF_PERSON)
+# A company's items: of the establishment, and of the whole company if it is the first one.
+_ITEMS_OF_COMPANY = _ITEMS.format(of="document IN (?, ?) AND document_hash IS NULL")
+_ITEMS_OF_PERSON = _ITEMS.format(of="document_hash = ?")
 _UPDATE = (
     f"UPDATE wallet_item SET {', '.join(f'{name} = ?' for name in STATE_COLUMNS)}"  # noqa: S608 - ours
     " WHERE item_id = ?"
@@ -85,13 +84,15 @@ def _items_of(connection: Statements, seen: Observation) -> Sequence[ObservedIte
     if cnpj is None:
         rows = connection.execute(_ITEMS_OF_PERSON, (seen.account_id, person)).fetchall()
     else:
-        values = seen.account_id, cnpj[:ROOT_CHARACTERS], cnpj, root or cnpj
+        values = seen.account_id, cnpj, root or cnpj
         rows = connection.execute(_ITEMS_OF_COMPANY, values).fetchall()
     states = len(STATE_COLUMNS)
-    return [
+    found = [
         ObservedItem(head_of(row[states:]), _topics(watched), _state_of(row[:states]))
         for watched, *row in rows
     ]
+    found.sort(key=lambda item: item.head.item_id)
+    return found
 
 
 def _write(connection: Statements, item_id: str, state: ItemState) -> None:
