@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from balcao.core.data_subject import document_hash
-from balcao.core.documents import Cpf
 from balcao.core.errors import StorageFailed
 from balcao.core.people import Signature
 from balcao.core.registration import Registrations
 from balcao.core.wallet import Recheck
+from balcao.lookup.wallet import SealedPerson
 from balcao.service.rechecking import Rechecking
 from tests.records import CNPJ, CPF, OTHER_CNPJ, a_registration
 from tests.service import PEPPER, Client, Service, open_with_source
@@ -95,7 +95,7 @@ def portfolio(tmp_path: Path) -> Iterator[Portfolio]:
             world.parts,
             lambda: f"recheck-{next(numbers)}",
             lambda caller, question: world.standing == "down",
-            lambda sealed: Cpf(sealed.decode()),
+            lambda sealed: SealedPerson(sealed.decode(), None),
             outcomes.append,
         )
         yield Portfolio(world, client, rechecking, outcomes)

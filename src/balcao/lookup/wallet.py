@@ -173,7 +173,11 @@ class WalletDesk:
     def person_of(self, account_id: int, item: WalletItem) -> SealedPerson | None:
         """Return CPF and birth date of a person's item; None: they cannot be decrypted."""
         sealed = self.desk.wallets.sealed(account_id, item.item_id)
-        opened = None if sealed is None else self.open_sealed(sealed)
+        return None if sealed is None else self.open_person(sealed)
+
+    def open_person(self, sealed: bytes) -> SealedPerson | None:
+        """Return CPF and birth date from an item's sealed data; None: they cannot be decrypted."""
+        opened = self.open_sealed(sealed)
         return None if opened is None else _unpack(opened)
 
     def _cpf_of(self, account_id: int, item: WalletItem) -> Cpf | None:

@@ -14,7 +14,6 @@ from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import WALLET_PERSON, Seal
 from balcao.accounts.secrets import secrets_of
 from balcao.accounts.webhooks.desk import WebhookDesk
-from balcao.core.documents import CPF_CHARACTERS, Cpf
 from balcao.core.questions import Mode
 from balcao.examination.checks import examine
 from balcao.home import Home
@@ -221,7 +220,7 @@ class _Assembly:
                 self.parts,
                 self.new_id,
                 self.batches.running.unavailable,
-                self.open_person,
+                self.wallet.open_person,
                 self.metrics.recheck,
             ),
             mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
@@ -247,11 +246,6 @@ class _Assembly:
             self.clock.now_ms,
             self.new_id,
         )
-
-    def open_person(self, sealed: bytes) -> Cpf | None:
-        """Return the person of an item from its sealed data."""
-        opened = self.seal.open(WALLET_PERSON, sealed)
-        return None if opened is None else Cpf(opened[:CPF_CHARACTERS].decode())
 
     @cached_property
     def comparer(self) -> Comparer:

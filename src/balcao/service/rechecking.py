@@ -10,7 +10,7 @@ import structlog
 from balcao.core.access import Caller
 from balcao.core.budgets import excess, owners_of
 from balcao.core.calendar import civil_month, next_month_ms
-from balcao.core.documents import CNPJ_CHARACTERS, Cnpj, Cpf, first_establishment
+from balcao.core.documents import CNPJ_CHARACTERS, Cnpj, first_establishment
 from balcao.core.errors import (
     CallerError,
     CeilingOfClient,
@@ -32,6 +32,7 @@ from balcao.core.request_tags import tag_problem
 from balcao.lookup.admit import check_access, require_client
 from balcao.lookup.context import Parts
 from balcao.lookup.execution import look_up
+from balcao.lookup.wallet import SealedPerson
 from balcao.operations.parameters import Parameters
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
@@ -71,7 +72,7 @@ class Rechecking:
     parts: Parts
     new_id: Callable[[], str]
     unavailable: Callable[[Caller, Question], bool]  # the circuits of all its sources are open
-    open_person: Callable[[bytes], Cpf | None]  # from an item's sealed data
+    open_person: Callable[[bytes], SealedPerson | None]
     count: Callable[[str], None] = lambda outcome: None  # of a lookup
     _stored: Rechecks = field(init=False)
 
@@ -191,7 +192,7 @@ class Rechecking:
     def _document(self, item: RecheckItem) -> str | None:
         if item.sealed is not None:
             person = self.open_person(item.sealed)
-            return None if person is None else person.text
+            return None if person is None else person.cpf
         if len(item.document) == CNPJ_CHARACTERS:
             return Cnpj(item.document).text
         return first_establishment(item.document)
