@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from balcao.core.errors import StorageFailed
 from balcao.core.month_comparison import Comparison, MonthsRead, WatchedSubject, base_ms
 from balcao.core.month_switch import MonthInUse
 from balcao.core.questions import Mode
+from balcao.examination.database import last_comparison
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.opendata.comparing import last_two, open_pair
 from balcao.opendata.generator import EARLIER_EXTRACTION_DATE, EXTRACTION_DATE, generate
@@ -329,3 +331,16 @@ def test_new_items_get_the_differences_of_the_last_two_months(store: Path, tmp_p
     assert not any(outcome.changes for outcome in alone.outcomes)
     assert [one.registry for one in alone.outcomes] == [one.registry for one in there.outcomes]
     assert asyncio.run(read("live", retroactive=True)) is None
+
+
+def test_doctor_reports_the_last_comparison(engine: Engine, desk: Desk) -> None:
+    def reported() -> list[tuple[str, str]]:
+        look = SimpleNamespace(connection=desk.engine.connection)
+        return [(each.status, each.text) for each in last_comparison(look)]
+
+    assert reported() == []
+    switched(engine, desk, "2026-07", THERE)
+    ((level, text),) = reported()
+    assert (level, text[:24]) == ("warn", "mês 2026-08 em andamento")
+    engine.sql("UPDATE month_switch SET ended_ms = 0")
+    assert reported() == [("ok", "mês 2026-08 terminada em 31/12/1969 21:00")]

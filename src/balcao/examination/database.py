@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from balcao.core.calendar import HOUR_MS
+from balcao.core.calendar import HOUR_MS, from_ms
 from balcao.core.clock import SMALL_MS
 from balcao.core.database_server import remarks, too_old
 from balcao.core.errors import PepperDiffers
@@ -84,6 +84,7 @@ def database(
         yield from _jobs(look)
         yield from _batches(look)
         yield from _rechecks(look, now_ms())
+        yield from last_comparison(look)
 
 
 def _clock_of_database(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator[Finding]:
@@ -234,3 +235,18 @@ def _jobs(look: DeskInspection) -> Iterator[Finding]:
         yield Finding("warn", "; ".join(texts), "tarefas")
     else:
         yield Finding("ok", "; ".join(texts) or "nenhuma na fila", "tarefas")
+
+
+def last_comparison(look: DeskInspection) -> Iterator[Finding]:
+    """Report the last comparison of portfolios; without one there is nothing to report."""
+    from balcao.storage.desk.months import last_switch
+
+    last = last_switch(look.connection)
+    if last is None:
+        return
+    at_ms = last.at_ms if last.ended_ms is None else last.ended_ms
+    since = from_ms(at_ms).strftime("%d/%m/%Y %H:%M")
+    if last.ended_ms is None:
+        yield Finding("warn", f"mês {last.to_month} em andamento desde {since}", "comparação")
+    else:
+        yield Finding("ok", f"mês {last.to_month} terminada em {since}", "comparação")
