@@ -8,6 +8,7 @@ import pytest
 
 from balcao.core.access import Account
 from balcao.core.check_digits import cnpj_check_digits
+from balcao.core.data_subject import DataSubject
 from balcao.core.documents import Cpf
 from balcao.core.errors import (
     BalcaoError,
@@ -16,6 +17,7 @@ from balcao.core.errors import (
     ItemNotFound,
     WalletFull,
 )
+from balcao.core.events import NewEvent
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.wallet import ItemRequest, Recheck, Renewal, Watched, checked, watched_of
 from balcao.storage.desk.desk import Desk
@@ -254,3 +256,23 @@ def test_subjects() -> None:
         "suframa",
     )
     assert CPF not in repr(Watched(Cpf(CPF).masked, None, Cpf(CPF)))
+
+
+def test_an_erased_person_leaves_the_portfolio(portfolio: Portfolio, ana: Account) -> None:
+    watched = entry(CPF, watched=["produtor:SP"], tags=["a"])
+    person = DataSubject(Cpf(CPF), watched.document_hash or b"", "e")
+    item = portfolio.add(watched).item
+    portfolio.engine.commit(
+        portfolio.desk,
+        NewEvent(ana.account_id, "inscricao.situacao", NOW, "{}", item_id=item.item_id),
+    )
+    subjects = portfolio.desk.data_subjects
+    assert [one.item_id for one in subjects.held(person).items] == [item.item_id]
+    portfolio.engine.run(subjects.erase(person, NOW))
+    assert subjects.held(person).items == []
+    (event,) = portfolio.desk.events.after(ana.account_id, 0, 10)
+    assert event.body == '{"apagado":true}'
+    connection = portfolio.desk.engine.connection
+    for table in ("wallet_item", "wallet_tag"):
+        assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
+    assert portfolio.desk.wallets.count(ana.account_id) == 0

@@ -54,6 +54,10 @@ _PLACES: Mapping[str, tuple[str, str]] = {
     "account": ("account", "Cria, mostra, altera e suspende contas."),
     "key": ("key", "Cria, lista, altera e revoga chaves de API."),
     "budget": ("budget", "Cria, lista, altera e remove orçamentos de chaves e de clientes."),
+    "wallet": (
+        "wallet",
+        "Acrescenta e lista as empresas e pessoas que uma conta acompanha, e as mudanças delas.",
+    ),
     "user": ("user", "Cria e administra usuários da aplicação."),
     "credit": ("credit", "Acrescenta e retira créditos."),
     "batch": (

@@ -175,6 +175,7 @@ def _blocks(found: "Findings", accounts: Mapping[int, str]) -> Sequence[Block]:
         row("Linha de lote", f"{one.batch_id}, linha {one.line}", one, one.created_ms)
         for one in found.rows
     ]
+    rows += [row("Item de carteira", one.item_id, one, one.created_ms) for one in held.items]
     rows += [row("Arquivo de lote", one.batch_id, one, one.created_ms) for one in found.named.files]
     table = TextTable.of(
         ("O quê", "De quê", "Conta", "Desde (ou até)"),
@@ -265,6 +266,7 @@ def _record(found: "Findings") -> Mapping[str, object]:
         "recorded_answers": [
             record(one, "account_id request_id expires_ms") for one in held.answers
         ],
+        "portfolio_items": [record(one, "account_id item_id created_ms") for one in held.items],
         "batch_rows": [record(one, "account_id batch_id line created_ms") for one in found.rows],
         "batch_files": [record(one, "account_id batch_id created_ms") for one in found.named.files],
         "erased_before_at": [iso(at_ms) for at_ms in held.erased_ms],

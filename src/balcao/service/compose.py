@@ -46,6 +46,7 @@ from balcao.service.rechecking import Rechecking
 from balcao.service.retention import Retention
 from balcao.service.search_pool import SearchPool
 from balcao.service.secret_following import SecretFollower
+from balcao.service.wallet import wallet_desk
 from balcao.service.webhooks.delivering import WebhookDelivery
 from balcao.service.webhooks.sending import Sender, tls_context
 from balcao.settings import Settings
@@ -282,16 +283,7 @@ class _Assembly:
 
     @cached_property
     def wallet(self) -> WalletDesk:
-        return WalletDesk(
-            self.desk,
-            self.parts.operations,
-            self.clock.now_ms,
-            self.new_id,
-            self.pepper,
-            partial(self.seal.close, WALLET_PERSON),
-            partial(self.seal.open, WALLET_PERSON),
-            self.settings.wallet_items_max,
-        )
+        return wallet_desk(self.settings, self.home, self.desk, self.seal, self.clock.now_ms)
 
     @cached_property
     def document(self) -> Mapping[str, Any]:

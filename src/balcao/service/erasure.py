@@ -46,7 +46,7 @@ class Findings:
     def nothing(self) -> bool:
         """Return whether there is nothing to erase."""
         held = self.held
-        kept = held.requests, held.receipts, held.answers, held.rows
+        kept = held.requests, held.receipts, held.answers, held.rows, held.items
         return not any((*self.cached.values(), *kept, self.named))
 
 
@@ -61,12 +61,14 @@ class Erased:
     files: int  # of receipts
     rows: int = 0  # of batches
     batches: int = 0  # whose files were not read yet
+    items: int = 0  # of portfolios
 
     def __str__(self) -> str:
         return (
             f"cache {self.cache_entries}, consultas {self.requests}, comprovantes {self.receipts},"
             f" resultados repetíveis {self.answers}, arquivos {self.files},"
-            f" linhas de lotes {self.rows}, arquivos de lotes {self.batches}"
+            f" linhas de lotes {self.rows}, arquivos de lotes {self.batches},"
+            f" itens de carteiras {self.items}"
         )
 
 
@@ -116,6 +118,7 @@ async def erase(
         len(digests),
         len(held.rows) + len(erased_rows(named)),
         len(named.files),
+        len(held.items),
     )
     # Logged again, so that processes also forget receipts that were recorded meanwhile.
     await desk.data_subjects.log_erasure(person, f"terminou: {erased}", signed, now_ms())

@@ -45,6 +45,15 @@ class HeldRow:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldItem:
+    """An item of a portfolio about a person, in force or removed."""
+
+    account_id: int
+    item_id: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class HeldFile:
     """A batch's file that names a person and has not been read yet."""
 
@@ -62,3 +71,4 @@ class HeldData:
     answers: Sequence[HeldAnswer]
     erased_ms: Sequence[int]
     rows: Sequence[HeldRow] = ()
+    items: Sequence[HeldItem] = ()

@@ -6,11 +6,19 @@ from typing import Any, TypeVar
 from balcao.core.data_subject import ERASED, CpfFinder, DataSubject
 from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
-from balcao.storage.data_subjects import HeldAnswer, HeldData, HeldReceipt, HeldRequest, HeldRow
+from balcao.storage.data_subjects import (
+    HeldAnswer,
+    HeldData,
+    HeldItem,
+    HeldReceipt,
+    HeldRequest,
+    HeldRow,
+)
 from balcao.storage.desk.account_admin import write_audit
 from balcao.storage.desk.batch_ceilings import forget_row
 from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.receipts import leave_bytes
+from balcao.storage.desk.wallet.items import erase_items
 from balcao.storage.engine import Engine
 
 T = TypeVar("T")
@@ -58,6 +66,13 @@ _BATCH_ROWS = (
 )
 _FORGET_ROWS_ANSWER = "UPDATE batch_row SET answer = NULL WHERE batch_id = ? AND line = ?"
 _FORGET_TITLE = "UPDATE batch SET name = '' WHERE batch_id = ?"
+_ITEMS = (
+    "SELECT account_id, item_id, created_ms FROM wallet_item WHERE document_hash = ?"
+    " ORDER BY item_id"
+)
+# The answers that added an item, which are few enough to read: those of one account.
+_ANSWERS_OF = f"{_ANSWER} WHERE account_id = ? AND length(body) > 0"
+_FORGET_EVENTS = "UPDATE event SET body = '{\"apagado\":true}' WHERE item_id = ?"
 _ERASED = (
     "SELECT at_ms FROM audit_entry WHERE action = 'subject.erase' AND target = ? ORDER BY entry_id"
 )
@@ -89,6 +104,7 @@ class DataSubjects:
                 _answers(reading, person),
                 [at_ms for (at_ms,) in _rows(reading, _ERASED, person.erasure_hash)],
                 [HeldRow(*row) for row in _rows(reading, _BATCH_ROWS, person.document_hash)],
+                [HeldItem(*row) for row in _rows(reading, _ITEMS, person.document_hash)],
             )
 
     async def erase(self, person: DataSubject, now_ms: int) -> tuple[HeldData, Sequence[str]]:
@@ -107,6 +123,8 @@ class DataSubjects:
         for some in _pieces(held.receipts):
             digests.update(await self._run_in_writer(_forget(some, now_ms)))
         await self.forget_rows(held.rows)
+        for watched in _pieces(held.items):
+            await self._run_in_writer(_forget_items(watched))
         # Last, because the answers are found by them if this is cut short and repeated.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
@@ -179,6 +197,9 @@ def _answers(reading: SqlConnection, person: DataSubject) -> Sequence[HeldAnswer
     """
     rows = _rows(reading, _ASKED_FOR, *[person.document_hash] * 2)
     rows += _naming(reading, CpfFinder(person.cpf))
+    for account_id, item_id, _ in _rows(reading, _ITEMS, person.document_hash):
+        found = reading.contains.format(column="body")
+        rows += _rows(reading, f"{_ANSWERS_OF} AND {found}", account_id, item_id.encode())
     for some in _pieces([row[1] for row in rows]):
         same = f"request_id IN ({', '.join('?' * len(some))})"
         rows += _rows(reading, f"{_ANSWER} WHERE length(body) > 0 AND {same}", *some)
@@ -212,6 +233,18 @@ def _forget_rows(rows: Sequence[HeldRow]) -> Callable[[SqlConnection], None]:
         with connection.transaction():
             for row in rows:
                 forget_row(connection, row.batch_id, row.line, ERASED)
+
+    return work
+
+
+def _forget_items(items: Sequence[HeldItem]) -> Callable[[SqlConnection], None]:
+    """Return work that deletes items of portfolios, and the data of their events."""
+
+    def work(connection: SqlConnection) -> None:
+        with connection.transaction():
+            for one in items:
+                connection.execute(_FORGET_EVENTS, (one.item_id,))
+            erase_items(connection, [one.item_id for one in items])
 
     return work
 

@@ -1,0 +1,205 @@
+"""`balcao wallet`: the companies and persons that an account watches."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from balcao.cli.failures import CommandFailed, refuse
+from balcao.cli.installation import AccountName, open_installation, wait_for
+from balcao.cli.output import AsJson, TextTable, iso, show, when
+
+if TYPE_CHECKING:
+    from balcao.core.events import StoredEvent
+    from balcao.core.wallet import WalletItem
+
+app = typer.Typer(no_args_is_help=True)
+
+# Rows read at a time.
+_PAGE = 1_000
+
+Client = Annotated[str | None, typer.Option(metavar="CLIENTE", help="Cliente, como em X-Cliente.")]
+
+
+@app.command()
+def add(
+    account: AccountName,
+    documents: Annotated[
+        list[str],
+        typer.Argument(metavar="DOCUMENTO...", help="CNPJs, raízes de 8 caracteres ou CPFs."),
+    ],
+    *,
+    client: Client = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="ETIQUETA", help="Etiqueta; pode repetir.")
+    ] = None,
+    ref: Annotated[str | None, typer.Option(metavar="TEXTO", help="A referência do item.")] = None,
+    watch: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ASSUNTO",
+            help="O que acompanhar; pode repetir. Padrão de empresas: cadastro, socios e simples.",
+        ),
+    ] = None,
+    birth: Annotated[
+        str | None, typer.Option(metavar="AAAA-MM-DD", help="Data de nascimento, com um CPF.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Acrescenta itens à carteira de uma conta. Acompanhar não custa nada.
+
+    O mesmo documento do mesmo cliente é um só item: acrescentar de novo altera o que foi
+    informado.
+
+    Exemplo:
+
+      $ balcao wallet add acme 90010001000100 90010002000154 --tag fornecedores
+      $ balcao wallet add acme 90010001000100 --client loja-7 --watch cadastro --watch suframa
+    """
+    from msgspec import UNSET
+
+    from balcao.core.errors import CallerError
+    from balcao.core.wallet import ItemRequest
+    from balcao.service.wallet import add_items
+
+    if ref is not None and len(documents) > 1:
+        refuse("a referência é de um documento só.", "--ref")
+    request = ItemRequest(
+        client=UNSET if client is None else client,
+        reference=UNSET if ref is None else ref,
+        tags=UNSET if tag is None else tag,
+        watched=UNSET if watch is None else watch,
+    )
+    with open_installation() as local:
+        found = local.account(account)
+        try:
+            added = wait_for(
+                add_items(
+                    local.settings,
+                    local.home,
+                    local.desk,
+                    local.now_ms,
+                    found,
+                    documents=documents,
+                    request=request,
+                    birth=birth,
+                )
+            )
+        except CallerError as error:
+            raise CommandFailed(str(error.message)) from None
+    new = sum(each.new for each in added)
+    records = [_as_record(each.item) | {"novo": each.new} for each in added]
+    show(as_json, records, f"Itens novos: {new}. Já estavam na carteira: {len(added) - new}.")
+
+
+@app.command("list")
+def list_items(
+    account: AccountName,
+    *,
+    client: Client = None,
+    tag: Annotated[
+        str | None, typer.Option(metavar="ETIQUETA", help="Só os itens com esta etiqueta.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lista os itens da carteira de uma conta. CPFs aparecem mascarados.
+
+    Exemplo:
+
+      $ balcao wallet list acme --tag fornecedores
+    """
+    from balcao.storage.desk.wallet import ItemFilter
+
+    items: list[WalletItem] = []
+    with open_installation() as local:
+        number = local.account(account).account_id
+        chosen = ItemFilter(client, tag)
+        while page := local.desk.wallets.page(
+            number, chosen, after=items[-1].item_id if items else "", limit=_PAGE
+        ):
+            items += page
+    table = TextTable(
+        items,
+        {
+            "Id": lambda each: each.item_id,
+            "Documento": lambda each: each.document,
+            "Cliente": lambda each: each.client or "",
+            "Referência": lambda each: each.reference or "",
+            "Etiquetas": lambda each: ", ".join(each.tags),
+            "Acompanha": lambda each: ", ".join(each.watched),
+            "Eventos": lambda each: each.sequence,
+            "Verificado em": lambda each: (
+                "nunca" if each.verified_ms is None else when(each.verified_ms)
+            ),
+        },
+        numbers=("Eventos",),
+        foldable=("Etiquetas", "Acompanha"),
+        unbroken=("Id",),
+    )
+    show(as_json, [*map(_as_record, items)], table)
+
+
+@app.command()
+def changes(
+    account: AccountName,
+    *,
+    after: Annotated[
+        str | None, typer.Option(metavar="EVENTO", help="Só os eventos depois deste id.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lista os eventos dos itens da carteira, do mais antigo ao mais recente (90 dias).
+
+    Exemplo:
+
+      $ balcao wallet changes acme --after evt_0000000000042
+    """
+    from balcao.core.events import event_number
+
+    last = 0
+    if after is not None:
+        last = event_number(after) or 0
+        if not last:
+            refuse("informe o id de um evento, como evt_0000000000042.", "--after")
+    events: list[StoredEvent] = []
+    with open_installation() as local:
+        account_id = local.account(account).account_id
+        while page := local.desk.events.after(account_id, last, _PAGE):
+            last = page[-1].number
+            events += [each for each in page if each.item_id is not None]
+    table = TextTable(
+        events,
+        {
+            "Id": lambda each: each.event_id,
+            "Quando": lambda each: when(each.at_ms),
+            "Tipo": lambda each: each.kind,
+            "Item": lambda each: each.item_id,
+        },
+        unbroken=("Id", "Item"),
+    )
+    show(as_json, [*map(_as_event, events)], table)
+
+
+def _as_event(event: "StoredEvent") -> Mapping[str, Any]:
+    import json
+
+    return {
+        "id": event.event_id,
+        "tipo": event.kind,
+        "em": iso(event.at_ms),
+        "dados": json.loads(event.body),
+    }
+
+
+def _as_record(item: "WalletItem") -> dict[str, Any]:
+    return {
+        "id": item.item_id,
+        "documento": item.document,
+        "ref": item.reference,
+        "cliente": item.client,
+        "etiquetas": list(item.tags),
+        "vigiar": list(item.watched),
+        "sequencia": item.sequence,
+        "verificado_em": None if item.verified_ms is None else iso(item.verified_ms),
+        "criado_em": iso(item.created_ms),
+    }

@@ -1,0 +1,37 @@
+"""`balcao wallet`."""
+
+from balcao.core.events import NewEvent
+from tests.cli.shell import Shell
+
+CNPJ, CPF = "90010001000100", "90030000181"
+
+
+def test_items_are_added_and_listed_with_their_changes(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    made = shell(f"wallet add acme {CNPJ} 90010002000154 --tag fornecedores --json").json
+    assert [(each["documento"], each["novo"]) for each in made] == [
+        (CNPJ, True),
+        ("90010002000154", True),
+    ]
+    again = shell(f"wallet add acme {CNPJ} --ref 17").out
+    assert "Itens novos: 0. Já estavam na carteira: 1." in again
+    person = f"wallet add acme {CPF} --watch certidao_federal --birth 1980-01-01"
+    assert "Itens novos: 1" in shell(person).out
+    listed = shell("wallet list acme --tag fornecedores --json").json
+    assert [(each["documento"], each["ref"]) for each in listed] == [
+        (CNPJ, "17"),
+        ("90010002000154", None),
+    ]
+    assert CPF not in shell("wallet list acme").out
+    assert "dígito" in shell("wallet add acme 90010001000101", code=1).err
+    item = made[0]["id"]
+    with shell.desk() as desk:
+        events = [
+            NewEvent(1, "empresa.nome", 0, "{}", item_id=item),
+            NewEvent(1, "saldo.baixo", 0, "{}"),
+        ]
+        assert desk.commit_now(events) is None
+    (change,) = shell("wallet changes acme --json").json
+    assert change["tipo"] == "empresa.nome"
+    assert shell(f"wallet changes acme --after {change['id']} --json").json == []
+    shell("wallet changes acme --after x", code=2)
