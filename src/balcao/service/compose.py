@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import httpx2
 
 from balcao.accounts.mail.outbox import Outbox
-from balcao.accounts.seal import WALLET_PERSON, Seal
+from balcao.accounts.seal import Seal
 from balcao.accounts.secrets import secrets_of
 from balcao.accounts.webhooks.desk import WebhookDesk
 from balcao.core.questions import Mode
