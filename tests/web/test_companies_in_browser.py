@@ -1,4 +1,4 @@
-"""The search box, the company's page and the search in a real browser."""
+"""The search box, the company's page, the search and the portfolio in a real browser."""
 
 import re
 import time
@@ -8,9 +8,12 @@ from contextlib import closing, suppress
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from balcao.core.item_events import ItemEvent
 from balcao.opendata.errors import BuildRunning
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import has_index
+from balcao.service.clock import system_now_ms
+from balcao.storage.desk.item_events import HEAD_COLUMNS, head_of, write_item_events
 from balcao.storage.sqlite.desk import SqliteDesk
 from tests.cli.shell import PATIENCE_SECONDS
 from tests.web import live as people
@@ -194,3 +197,47 @@ def _suggestions(page: Page) -> list[str]:
     page.get_by_role("button", name=re.compile("^Buscar")).click()
     expect(page.get_by_label("4721102")).to_be_visible()
     return [*found, *complaints(page)]
+
+
+def change_all(live: Live) -> None:
+    """Write a grave event of every item."""
+    data = {"de": "ATIVA", "para": "INAPTA", "grave": True}
+    columns = ", ".join(HEAD_COLUMNS)
+    with closing(SqliteDesk(live.home.desk)) as desk:
+        connection = desk.engine.connection
+        for row in connection.execute(f"SELECT {columns} FROM wallet_item").fetchall():
+            head = head_of(row)
+            event = ItemEvent("empresa.situacao", head.item_id, system_now_ms(), None, data)
+            with connection.transaction():
+                write_item_events(connection, head, [event])
+
+
+def test_a_list_is_synchronised_and_its_changes_read(live: Live) -> None:
+    """Without scripts, from an empty portfolio to a company's timeline."""
+    with (
+        closing(live.open_context(scripts=False)) as plain,
+        closing(live.open_context()) as context,
+    ):
+        page, checked = live.sign_in(plain, people.MANAGER), live.sign_in(context, people.MANAGER)
+
+        def look(page: Page) -> None:
+            checked.goto(page.url)
+            assert complaints(checked) == []
+
+        page.goto("/app/carteira/incluir")
+        look(page)
+        page.get_by_label("Sincronizar").check()
+        page.get_by_label("Etiqueta de todas").fill("clientes")
+        page.get_by_label("Cole os CNPJs, um por linha").fill(f"{CNPJ}\n{ZONE}\n")
+        page.get_by_role("button", name="Conferir").click()
+        page.get_by_role("button", name="Sincronizar").click()
+        page.wait_for_url("**/app/carteira?**")
+        change_all(live)
+        for path in ("/app/carteira", "/app/carteira/mudancas?desde=tudo", "/app/carteira/avisos"):
+            page.goto(path)
+            look(page)
+        page.goto("/app/carteira")
+        page.locator("tbody a").first.click()
+        page.get_by_role("button", name="Marcar como tratada").click()
+        page.get_by_role("button", name="Desmarcar como tratada").wait_for()
+        look(page)

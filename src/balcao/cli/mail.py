@@ -16,6 +16,8 @@ _KINDS = {
     "password_reset": "nova senha",
     "recovery_code": "código de recuperação usado",
     "low_balance": "saldo baixo",
+    "digest": "resumo da carteira",
+    "urgent": "aviso da carteira",
 }
 
 
