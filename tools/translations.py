@@ -24,7 +24,7 @@ from balcao.operations import OPERATIONS
 from balcao.web.kit.lookups.forms import BY_PATH
 from balcao.web.kit.snippets import SNIPPETS
 from balcao.web.kit.standings import WORDS
-from balcao.web.pages.docs import codes, guides, reference
+from balcao.web.pages.docs import codes, event_pages, guides, reference
 from balcao.web.pages.docs.contents import build
 from balcao.web.pages.docs.language import Language, english, key
 from balcao.web.pages.docs.pages import STATUSES
@@ -107,6 +107,7 @@ def _fixed() -> Iterator[str]:
     yield from (snippet.needs for snippet in SNIPPETS.values())
     yield from (word.text for word in WORDS.values())
     yield from codes.SENTENCES
+    yield from event_pages.GROUPS.values()
     yield from (*reference.TYPES.values(), *reference.FORMATS.values())
     yield from ("Cliente Python", "Cliente TypeScript")
     for operation in OPERATIONS.values():

@@ -529,6 +529,7 @@ def test_a_list_that_is_too_large_is_refused(
 # Names in Caddy's log, where they differ.
 _PLACES = {
     "lotes": "lotes/v1",
+    "eventos": "eventos/v1",
     "cotacoes": "cotacoes/v2",
     "buscas-empresas": "buscas/v1/empresas",
     "buscas-socios": "buscas/v1/socios",
@@ -544,6 +545,7 @@ def test_logs_have_the_operation(
     named = dict(
         [
             ("/lotes/v1/0197-0001/linhas", "lotes"),
+            ("/eventos/v1?cliente=loja-sul", "eventos"),
             ("/cotacoes/v2/suframa/90010001000100", "cotacoes"),
             ("/buscas/v1/empresas?q=90010001000100", "buscas-empresas"),
             ("/buscas/v1/socios?nome=FULANO", "buscas-socios"),

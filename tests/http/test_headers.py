@@ -231,6 +231,7 @@ def test_preflight_needs_no_key(world: Service, path: str, methods: set[str]) ->
         "x-referencia",
         "accept",
         "content-type",
+        "if-none-match",
     }
     assert world.source.asked == 0
     if answer.status == 204:
@@ -263,6 +264,7 @@ def test_answers_may_be_read_by_any_origin(world: Service) -> None:
             "x-referencia",
             "x-codigo-erro",
             "link",
+            "etag",
         }
 
 

@@ -116,6 +116,9 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
             _of_some_days(case.query)
         if case.path in ("/conta/v1/operacoes", "/conta/v1/orcamentos"):
             case.query.pop("cursor", None)  # as in the previous page
+        if case.path == "/eventos/v1":
+            for name in ("depois", "tipo", "cliente"):  # a cursor, a type, a client
+                case.query.pop(name, None)
         if case.path == "/conta/v1/operacoes" and not {"referencia", "idempotency_key"} & {
             *case.query
         }:

@@ -1254,6 +1254,44 @@ class Balcao(SyncClient):
         """
         return self._ask(Call("DELETE", "/conta/v1/orcamentos/{}", documents=(id,)))
 
+    def eventos(
+        self,
+        *,
+        depois: str | None = None,
+        tipo: str | None = None,
+        cliente: str | None = None,
+        item: str | None = None,
+        limite: int | None = None,
+    ) -> Answer[types.RespostaEventos]:
+        """Listar eventos.
+
+        depois: O `cursor` da resposta anterior, ou `agora` para só receber o cursor deste
+        momento. Sem ele, a lista começa no evento mais antigo.
+        tipo: Só estes tipos ou grupos, separados por vírgula:
+        `empresa.situacao,certidao.*`.
+        cliente: Só os eventos dos itens deste cliente. Obrigatório, aqui ou em `X-Cliente`,
+        se a chave exige o cliente.
+        item: Só os eventos deste item da carteira.
+        limite: Quantos por página, de 1 a 1000.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/eventos/v1",
+                query={
+                    "depois": depois,
+                    "tipo": tipo,
+                    "cliente": cliente,
+                    "item": item,
+                    "limite": limite,
+                },
+            )
+        )
+
+    def tipos_de_evento(self) -> Answer[types.RespostaTiposDeEvento]:
+        """Listar tipos de evento."""
+        return self._ask(Call("GET", "/eventos/v1/tipos"))
+
     def carteira(self) -> Answer[types.RespostaCarteira]:
         """Consultar carteira."""
         return self._ask(Call("GET", "/carteira/v1"))
@@ -2624,6 +2662,44 @@ class BalcaoAsync(AsyncClient):
         id: O `id` do orçamento.
         """
         return await self._ask(Call("DELETE", "/conta/v1/orcamentos/{}", documents=(id,)))
+
+    async def eventos(
+        self,
+        *,
+        depois: str | None = None,
+        tipo: str | None = None,
+        cliente: str | None = None,
+        item: str | None = None,
+        limite: int | None = None,
+    ) -> Answer[types.RespostaEventos]:
+        """Listar eventos.
+
+        depois: O `cursor` da resposta anterior, ou `agora` para só receber o cursor deste
+        momento. Sem ele, a lista começa no evento mais antigo.
+        tipo: Só estes tipos ou grupos, separados por vírgula:
+        `empresa.situacao,certidao.*`.
+        cliente: Só os eventos dos itens deste cliente. Obrigatório, aqui ou em `X-Cliente`,
+        se a chave exige o cliente.
+        item: Só os eventos deste item da carteira.
+        limite: Quantos por página, de 1 a 1000.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/eventos/v1",
+                query={
+                    "depois": depois,
+                    "tipo": tipo,
+                    "cliente": cliente,
+                    "item": item,
+                    "limite": limite,
+                },
+            )
+        )
+
+    async def tipos_de_evento(self) -> Answer[types.RespostaTiposDeEvento]:
+        """Listar tipos de evento."""
+        return await self._ask(Call("GET", "/eventos/v1/tipos"))
 
     async def carteira(self) -> Answer[types.RespostaCarteira]:
         """Consultar carteira."""

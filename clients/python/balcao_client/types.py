@@ -34,6 +34,8 @@ class Erro(TypedDict):
     """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
+    cursor_mais_antigo: NotRequired[str]
+    """Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo."""
 
 
 class DetalheErro(TypedDict):
@@ -78,6 +80,8 @@ class ErroEmpresa(TypedDict):
     """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
+    cursor_mais_antigo: NotRequired[str]
+    """Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo."""
 
 
 class ErroInscricoes(TypedDict):
@@ -113,6 +117,8 @@ class ErroInscricoes(TypedDict):
     """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
+    cursor_mais_antigo: NotRequired[str]
+    """Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo."""
 
 
 class ErroProdutorRural(TypedDict):
@@ -148,6 +154,8 @@ class ErroProdutorRural(TypedDict):
     """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
+    cursor_mais_antigo: NotRequired[str]
+    """Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo."""
 
 
 class ErroSuframa(TypedDict):
@@ -181,6 +189,8 @@ class ErroSuframa(TypedDict):
     """Só com `TETO_…` de um orçamento: O preço máximo da consulta."""
     volta_em: NotRequired[str | None]
     """Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca."""
+    cursor_mais_antigo: NotRequired[str]
+    """Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo."""
 
 
 class RespostaEmpresa(TypedDict):
@@ -1336,6 +1346,58 @@ class DonoDeOrcamento(TypedDict):
     """O número da chave, do lote ou da carteira."""
     valor: NotRequired[str]
     """O cliente, como em `X-Cliente`."""
+
+
+class RespostaEventos(TypedDict):
+    """Uma página de eventos."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Evento]
+    """Os eventos, do mais antigo ao mais recente."""
+    cursor: str
+    """O que enviar em `depois` na próxima vez, também depois de uma página vazia."""
+
+
+class Evento(TypedDict):
+    """Um evento da conta."""
+
+    id: str
+    """Identificador, o mesmo no `webhook-id` de cada entrega."""
+    tipo: str
+    """O tipo, como `empresa.situacao`. Podem aparecer novos."""
+    em: str
+    """Quando foi gravado."""
+    dados: dict[str, object]
+    """Os dados, por tipo. Veja `webhooks` e a página do tipo."""
+
+
+class RespostaTiposDeEvento(TypedDict):
+    """Todos os tipos de evento."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[TipoDeEvento]
+    """Os tipos."""
+
+
+class TipoDeEvento(TypedDict):
+    """Um tipo de evento."""
+
+    tipo: str
+    """O tipo."""
+    quando: str
+    """Quando o evento é gravado."""
+    pagina: str
+    """A página da documentação, relativa a este serviço."""
 
 
 class RespostaCarteira(TypedDict):

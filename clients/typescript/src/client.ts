@@ -1206,6 +1206,46 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Listar eventos. */
+  async eventos(given: {
+    /**
+     * O `cursor` da resposta anterior, ou `agora` para só receber o cursor deste momento.
+     * Sem ele, a lista começa no evento mais antigo.
+     */
+    depois?: string;
+    /** Só estes tipos ou grupos, separados por vírgula: `empresa.situacao,certidao.*`. */
+    tipo?: string;
+    /**
+     * Só os eventos dos itens deste cliente. Obrigatório, aqui ou em `X-Cliente`, se a
+     * chave exige o cliente.
+     */
+    cliente?: string;
+    /** Só os eventos deste item da carteira. */
+    item?: string;
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+  } = {}): Promise<Answer<types.RespostaEventos>> {
+    return this.ask({
+      method: "GET",
+      path: `/eventos/v1`,
+      query: {
+        depois: given.depois,
+        tipo: given.tipo,
+        cliente: given.cliente,
+        item: given.item,
+        limite: given.limite,
+      },
+    });
+  }
+
+  /** Listar tipos de evento. */
+  async tiposDeEvento(): Promise<Answer<types.RespostaTiposDeEvento>> {
+    return this.ask({
+      method: "GET",
+      path: `/eventos/v1/tipos`,
+    });
+  }
+
   /** Consultar carteira. */
   async carteira(): Promise<Answer<types.RespostaCarteira>> {
     return this.ask({

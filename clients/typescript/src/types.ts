@@ -28,6 +28,8 @@ export interface Erro {
   necessario?: number;
   /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
+  /** Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo. */
+  cursor_mais_antigo?: string;
 }
 
 /** O erro, para pessoas e para programas. */
@@ -71,6 +73,8 @@ export interface ErroEmpresa {
   necessario?: number;
   /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
+  /** Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo. */
+  cursor_mais_antigo?: string;
 }
 
 /** Recusa ou falha técnica. Nada foi cobrado. */
@@ -105,6 +109,8 @@ export interface ErroInscricoes {
   necessario?: number;
   /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
+  /** Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo. */
+  cursor_mais_antigo?: string;
 }
 
 /** Recusa ou falha técnica. Nada foi cobrado. */
@@ -139,6 +145,8 @@ export interface ErroProdutorRural {
   necessario?: number;
   /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
+  /** Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo. */
+  cursor_mais_antigo?: string;
 }
 
 /** Recusa ou falha técnica. Nada foi cobrado. */
@@ -171,6 +179,8 @@ export interface ErroSuframa {
   necessario?: number;
   /** Só com `TETO_…` de um orçamento: Quando começa o próximo período. Nulo: nunca. */
   volta_em?: string | null;
+  /** Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo. */
+  cursor_mais_antigo?: string;
 }
 
 /** Resposta da consulta de dados cadastrais. */
@@ -1231,6 +1241,54 @@ export interface DonoDeOrcamento {
   id?: string;
   /** O cliente, como em `X-Cliente`. */
   valor?: string;
+}
+
+/** Uma página de eventos. */
+export interface RespostaEventos {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os eventos, do mais antigo ao mais recente. */
+  itens: Array<Evento>;
+  /** O que enviar em `depois` na próxima vez, também depois de uma página vazia. */
+  cursor: string;
+}
+
+/** Um evento da conta. */
+export interface Evento {
+  /** Identificador, o mesmo no `webhook-id` de cada entrega. */
+  id: string;
+  /** O tipo, como `empresa.situacao`. Podem aparecer novos. */
+  tipo: string;
+  /** Quando foi gravado. */
+  em: string;
+  /** Os dados, por tipo. Veja `webhooks` e a página do tipo. */
+  dados: Record<string, unknown>;
+}
+
+/** Todos os tipos de evento. */
+export interface RespostaTiposDeEvento {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os tipos. */
+  itens: Array<TipoDeEvento>;
+}
+
+/** Um tipo de evento. */
+export interface TipoDeEvento {
+  /** O tipo. */
+  tipo: string;
+  /** Quando o evento é gravado. */
+  quando: string;
+  /** A página da documentação, relativa a este serviço. */
+  pagina: string;
 }
 
 /** A carteira da conta. */

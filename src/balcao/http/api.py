@@ -14,6 +14,8 @@ from balcao.http.batches import BatchRoutes
 from balcao.http.budgets import BudgetRoutes
 from balcao.http.deprecated_uses import DeprecatedUseRoutes
 from balcao.http.documentation import documentation
+from balcao.http.event_pages import EventPages
+from balcao.http.events import EventRoutes
 from balcao.http.health import MetricsAccess, Probes
 from balcao.http.quotes import Quotes
 from balcao.http.receipts import ReceiptRoutes
@@ -62,6 +64,7 @@ def build(
         *routes_of(WebhookRoutes(parts, webhooks)),
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchRoutes(batches, results)),
+        *routes_of(EventRoutes(EventPages(desk.events, now_ms))),
         *routes_of(searches),
         *routes_of(WalletRoutes(parts, wallet)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),

@@ -13,6 +13,7 @@ from balcao.http.batches import BatchRoutes
 from balcao.http.budgets import BudgetRoutes
 from balcao.http.compat_routes import compat_routes
 from balcao.http.deprecated_uses import DeprecatedUseRoutes
+from balcao.http.events import EventRoutes
 from balcao.http.health import Probes
 from balcao.http.openapi.document import build
 from balcao.http.quotes import Quotes, quotes_of
@@ -46,6 +47,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(Probes),
         *routes_of(BatchRoutes),
         *routes_of(BudgetRoutes),
+        *routes_of(EventRoutes),
         *routes_of(WalletRoutes),
         *routes_of(WebhookRoutes),
     ]

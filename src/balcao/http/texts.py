@@ -27,6 +27,7 @@ TAG_RECEIPTS = "Comprovantes"
 TAG_ACCOUNT = "Conta"
 TAG_BUDGETS = "Orcamentos"
 TAG_BATCHES = "Lotes"
+TAG_EVENTS = "Eventos"
 TAG_WALLET = "Carteira"
 TAG_WEBHOOKS = "Webhooks"
 TAG_SERVICE = "Monitoramento"  # tags are ASCII: generators name files and classes by them
@@ -41,6 +42,7 @@ TAGS: Mapping[str, str] = {
     TAG_BUDGETS: "Limites de gasto por chave ou por cliente. Com chave, sem custo.",
     TAG_BATCHES: "A mesma consulta para cada linha de um arquivo. Só as linhas respondidas são"
     " cobradas.",
+    TAG_EVENTS: "O que aconteceu na conta e com os itens da carteira. Com chave, sem custo.",
     TAG_WALLET: "As empresas e pessoas que a conta acompanha. Com chave, sem custo.",
     TAG_WEBHOOKS: "Endereços do cliente que recebem os eventos da conta, assinados. Com chave, sem"
     " custo.",

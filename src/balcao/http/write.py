@@ -41,7 +41,7 @@ CORS: Headers = [
         b"access-control-expose-headers",
         b"x-request-id, retry-after, ratelimit, ratelimit-policy, x-creditos-cobrados,"
         b" deprecation, sunset, cache-status, age, idempotent-replayed, location, x-cliente,"
-        b" x-referencia, x-codigo-erro, link",
+        b" x-referencia, x-codigo-erro, link, etag",
     ),
 ]
 _PREFLIGHT: Headers = [
@@ -49,7 +49,7 @@ _PREFLIGHT: Headers = [
     (
         b"access-control-allow-headers",
         b"x-api-key, cache, idempotency-key, x-creditos-maximos, x-cliente, x-referencia,"
-        b" accept, content-type",
+        b" accept, content-type, if-none-match",
     ),
     (b"access-control-max-age", b"86400"),
 ]

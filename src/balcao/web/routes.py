@@ -80,6 +80,8 @@ def _documentation(root: str, name: str) -> Sequence[Page]:
         page("/operacoes/{name}", ":operacao", operations.follow, "POST"),
         page("/erros", ":erros", docs.show_errors),
         page("/erros/{code}", ":erro", docs.show_error),
+        page("/eventos", ":eventos", docs.show_event_types),
+        page("/eventos/{name}", ":evento", docs.show_event_type),
         page("/guias/{name}", ":guia", docs.show_guide),
         page("/busca", ":busca", docs.search),
         page("/busca.json", ":busca-json", docs.search_index),

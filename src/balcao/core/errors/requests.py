@@ -97,3 +97,32 @@ class InvalidBody(InvalidInput):
     message = "O corpo da requisição não é um objeto JSON que se possa ler."
     detail_is_message = True
     short = "Corpo que não é JSON"
+
+
+class InvalidCursor(InvalidInput):
+    """`depois` is not a cursor of the feed of events (contract 19.2)."""
+
+    code = "CURSOR_INVALIDO"
+    message = (
+        "O parâmetro depois deve ser um cursor recebido antes, ou agora. Sem ele, a lista começa no"
+        " evento mais antigo."
+    )
+    short = "Cursor inválido"
+
+
+class CursorExpired(CallerError):
+    """Events after the cursor may be older than what is kept (contract 19.2)."""
+
+    status = 410
+    code = "CURSOR_VENCIDO"
+    message = (
+        "Este cursor é mais antigo que os eventos guardados. Continue em cursor_mais_antigo e"
+        " confira a situação atual dos itens."
+    )
+    short = "Cursor vencido"
+    tone = "info"
+    sample_arguments = ({"oldest": "41-1786190130120"},)
+
+    def __init__(self, oldest: str) -> None:
+        super().__init__()
+        self.extra = {"cursor_mais_antigo": oldest}

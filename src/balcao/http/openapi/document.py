@@ -25,7 +25,7 @@ from balcao.core.receipts import ReceiptNumbers
 from balcao.http import texts
 from balcao.http.compat.api import CompatAnswer, CompatApi, CompatInput, RefusedLookup
 from balcao.http.contents import Content, File, Json, Text
-from balcao.http.openapi import errors
+from balcao.http.openapi import errors, events
 from balcao.http.openapi.errors import JSON, REQUEST_ID, SCHEMAS
 from balcao.http.routes import Route
 from balcao.operations.contract import EXAMPLE_MS, AnswerContext, Operation
@@ -85,6 +85,7 @@ def build(
         "tags": [{"name": name, "description": text} for name, text in texts.TAGS.items()],
         "externalDocs": {"url": f"{address}/docs/sandbox", "description": "Documentos da sandbox"},
         "paths": paths,
+        "webhooks": events.webhooks(),
         "components": {
             "securitySchemes": {
                 "chave": {

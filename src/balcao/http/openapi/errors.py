@@ -192,6 +192,10 @@ def _schema(properties: Mapping[str, Any], required: Mapping[str, Any] | Sequenc
                 name: {**schema, "description": f"Só com `TETO_…` de um orçamento: {text}"}
                 for name, (schema, text) in _OF_CEILINGS.items()
             },
+            "cursor_mais_antigo": {
+                "type": "string",
+                "description": "Só com `CURSOR_VENCIDO`: o cursor do evento mais antigo.",
+            },
         },
         "required": [*_ENVELOPE, *required],
     }

@@ -1,10 +1,12 @@
 """The stored events of all accounts, on any engine (contract 19)."""
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
+from balcao.core.event_feed import FeedFilter, StoredPage
 from balcao.core.events import NewEvent, StoredEvent
 from balcao.storage.batch import Row
 from balcao.storage.connection import OpenReader, SqlConnection, Statements
@@ -27,6 +29,9 @@ _AFTER = (
     f"SELECT {_STORED} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
 )
+_SHOWN = "account_id = ? AND webhook_id IS NULL AND at_ms >= ?"
+_OLDEST = f"SELECT {_STORED} FROM event WHERE {_SHOWN} ORDER BY event_id LIMIT 1"  # noqa: S608
+_LAST_OF = "SELECT coalesce(max(event_id), 0) FROM event WHERE account_id = ?"
 _KINDS_AFTER = "SELECT event_id, kind FROM event WHERE event_id > ? ORDER BY event_id"
 _LAST = "SELECT coalesce(max(event_id), 0) FROM event"
 _PURGE = (
@@ -46,6 +51,38 @@ class Events:
         """Return an account's events with greater numbers, in the order of their commits."""
         with self._open_reader() as reading:
             return events_after(reading, account_id, number, limit)
+
+    async def page(
+        self, account_id: int, after: int, limit: int, since_ms: int, only: FeedFilter
+    ) -> StoredPage:
+        """Return some of an account's events of a feed, in the order of their commits.
+
+        Those after a number, not older than an instant. Events for one endpoint are in no feed.
+        """
+        where, values = _filtered(only)
+
+        def read() -> StoredPage:
+            with self._open_reader() as reading:
+                # First: what is committed meanwhile has a greater number.
+                last = _last_of(reading, account_id)
+                rows = reading.execute(
+                    f"SELECT {_STORED} FROM event WHERE {_SHOWN} AND event_id > ?"  # noqa: S608
+                    f" AND event_id <= ?{where} ORDER BY event_id LIMIT ?",
+                    (account_id, since_ms, after, last, *values, limit),
+                ).fetchall()
+            return StoredPage([stored_event(row) for row in rows], last)
+
+        return await asyncio.to_thread(read)
+
+    async def oldest(self, account_id: int, since_ms: int) -> tuple[StoredEvent | None, int]:
+        """Return the oldest event of an account's feed, and the number of the last."""
+
+        def read() -> tuple[StoredEvent | None, int]:
+            with self._open_reader() as reading:
+                row = reading.execute(_OLDEST, (account_id, since_ms)).fetchone()
+                return None if row is None else stored_event(row), _last_of(reading, account_id)
+
+        return await asyncio.to_thread(read)
 
     async def last(self) -> int:
         """Return the number of the last event of any account; 0: there was none."""
@@ -71,6 +108,32 @@ class Events:
             return len(connection.execute(_PURGE, (before_ms, PURGED_AT_ONCE)).fetchall())
 
         return await self._run_in_writer(work)
+
+
+def _last_of(reading: Statements, account_id: int) -> int:
+    row: Any = reading.execute(_LAST_OF, (account_id,)).fetchone()
+    return int(row[0])
+
+
+def _filtered(only: FeedFilter) -> tuple[str, Sequence[object]]:
+    """Return further conditions and their values."""
+    where, values = [""], list[object]()
+    if only.kinds is not None:
+        where.append(f"kind IN ({', '.join('?' * len(only.kinds))})")
+        values += sorted(only.kinds)
+    if only.client is not None:
+        where.append("client = ?")
+        values.append(only.client)
+    if only.item_id is not None:
+        where.append("item_id = ?")
+        values.append(only.item_id)
+    if only.items_only:
+        where.append("item_id IS NOT NULL")
+    if only.month is not None:
+        # Quotes within texts are escaped: this is a member.
+        where.append("body LIKE ?")
+        values.append(f'%"competencia":"{only.month}"%')
+    return " AND ".join(where), values
 
 
 def events_after(

@@ -11,8 +11,9 @@ from typing import Any
 from balcao.operations.company.operation import CompanyLookup
 from balcao.web.kit.snippets import SNIPPETS, Snippet
 from balcao.web.kit.tools import Tools
-from balcao.web.pages.docs import codes, guides, navigation, reference
+from balcao.web.pages.docs import codes, event_pages, guides, navigation, reference
 from balcao.web.pages.docs.codes import CodePage
+from balcao.web.pages.docs.event_pages import EventPage
 from balcao.web.pages.docs.guides import Guide
 from balcao.web.pages.docs.language import PORTUGUESE, Language, english
 from balcao.web.pages.docs.navigation import Chapter, Indexed, Leaf
@@ -81,6 +82,7 @@ class Documentation:
     entries: Mapping[str, Entry]  # operations, by the name in the page's address
     codes: Mapping[str, CodePage]  # of errors
     guides: Mapping[str, Guide]  # by the name in the page's address
+    events: Mapping[str, EventPage]  # by the type's name
     indexed: Sequence[Indexed]
 
     @property
@@ -101,15 +103,18 @@ def build(
     entries = reference.entries(document, address, language)
     code_pages = codes.pages(entries, language)
     guide_pages = guides.guides(document, address, language)
+    events = event_pages.pages(document, language)
     lookups, *others = reference.chapters(document, entries, language)
     chapters = [
         _start(language),
         lookups,
         guides.chapter(guide_pages, language),
         codes.chapter(code_pages, language),
+        event_pages.chapter(events, language),
         *others,
     ]
-    return Documentation(chapters, entries, code_pages, guide_pages, navigation.index(chapters))
+    indexed = navigation.index(chapters)
+    return Documentation(chapters, entries, code_pages, guide_pages, events, indexed)
 
 
 def _portuguese(tools: Tools) -> Documentation:

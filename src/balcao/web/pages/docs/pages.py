@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.snippets import KEY, for_reader
-from balcao.web.pages.docs import markdown, synonyms
+from balcao.web.pages.docs import event_pages, markdown, synonyms
 from balcao.web.pages.docs.contents import Documentation, documentation_of
 from balcao.web.pages.docs.language import language_of, other_address
 from balcao.web.pages.docs.navigation import find
@@ -130,6 +130,21 @@ async def show_error(context: PageContext) -> Response:
         raise context.not_found("Código desconhecido", "Este código não existe nesta versão.")
     script = page.script(context.settings.address)
     return await framed(context, "docs/erro.html", page=page, script=script, line=markdown.line)
+
+
+async def show_event_types(context: PageContext) -> Response:
+    """Show all types of events, by group."""
+    made = (await _documentation(context)).events
+    groups = event_pages.groups(made, language_of(context.request.url.path))
+    return await framed(context, "docs/eventos.html", groups=groups, line=markdown.line)
+
+
+async def show_event_type(context: PageContext) -> Response:
+    """Show one type of events: when it is written, an example, its data."""
+    page = (await _documentation(context)).events.get(context.request.path_params["name"])
+    if page is None:
+        raise context.not_found("Tipo desconhecido", "Este tipo não existe nesta versão.")
+    return await framed(context, "docs/evento.html", page=page, line=markdown.line)
 
 
 async def search(context: PageContext) -> Response:

@@ -208,6 +208,11 @@ def chapters(
     ]
 
 
+def fields_of(document: Json, schema: Json) -> Sequence[Described]:
+    """Return the fields of a schema, with their texts in Portuguese."""
+    return [*_Reader(document, "", PORTUGUESE)._fields(schema)]
+
+
 def _title(tag: str) -> str:
     return _TITLES.get(tag, tag)
 
