@@ -28,7 +28,7 @@ def portfolio_mail(account: str, due: DueMail, address: str, unsubscribe: str) -
     note = (
         f"Você recebe {'este aviso' if urgent else 'este resumo'} porque está nos avisos da"
         f" carteira da conta {account}. O horário e as pessoas podem ser mudados em Carteira ›"
-        " Avisos."
+        " Avisos e regras."
     )
     first = f"Na carteira da conta {account}:"
     return MailText(
