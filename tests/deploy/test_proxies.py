@@ -530,6 +530,7 @@ def test_a_list_that_is_too_large_is_refused(
 _PLACES = {
     "lotes": "lotes/v1",
     "eventos": "eventos/v1",
+    "webhooks": "webhooks/v1",
     "cotacoes": "cotacoes/v2",
     "buscas-empresas": "buscas/v1/empresas",
     "buscas-socios": "buscas/v1/socios",
@@ -546,6 +547,7 @@ def test_logs_have_the_operation(
         [
             ("/lotes/v1/0197-0001/linhas", "lotes"),
             ("/eventos/v1?cliente=loja-sul", "eventos"),
+            ("/webhooks/v1/0197-0001/entregas", "webhooks"),
             ("/cotacoes/v2/suframa/90010001000100", "cotacoes"),
             ("/buscas/v1/empresas?q=90010001000100", "buscas-empresas"),
             ("/buscas/v1/socios?nome=FULANO", "buscas-socios"),

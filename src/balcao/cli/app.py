@@ -58,6 +58,7 @@ _PLACES: Mapping[str, tuple[str, str]] = {
         "wallet",
         "Acrescenta e lista as empresas e pessoas que uma conta acompanha, e as mudanças delas.",
     ),
+    "webhook": ("webhook", "Cria, lista, testa e reenvia webhooks, que recebem os eventos."),
     "user": ("user", "Cria e administra usuários da aplicação."),
     "credit": ("credit", "Acrescenta e retira créditos."),
     "batch": (

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import hmac
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -39,7 +38,6 @@ BODY_BYTES_MAX: Final = 20_000
 ROTATION_HOURS: Final = 24
 ROTATION_HOURS_MAX: Final = 168
 
-PING: Final = "balcao.ping"
 FAILING, OFF, EXHAUSTED = "webhook.falhando", "webhook.desligado", "webhook.esgotado"
 
 _SECRET_PREFIX = "whsec_"  # noqa: S105 - not a secret
@@ -55,7 +53,6 @@ _JITTER = 0.1
 RETRY_AFTER_SECONDS_MAX: Final = 86_400
 FAILING_AFTER_MS: Final = 12 * HOUR_MS
 OFF_AFTER_MS: Final = 5 * DAY_MS
-_KIND = re.compile(r"[a-z_]{1,30}\.(\*|[a-z_]{1,30})")
 _SLOWER = frozenset({429, 502, 503, 504})
 
 
@@ -138,11 +135,6 @@ def is_wanted(
     if event.kind.startswith("webhook."):
         return bool(json.loads(event.body).get("webhook") != webhook_id)
     return True
-
-
-def is_kind(pattern: str) -> bool:
-    """Return whether a text is a type of events, or a group of them."""
-    return _KIND.fullmatch(pattern) is not None
 
 
 def kind_matches(kind: str, pattern: str) -> bool:

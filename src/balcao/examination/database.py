@@ -30,6 +30,7 @@ CLOCK_SECONDS_MAX = 2.0
 IDLE_DAYS_MAX = 30
 
 # Scheduled lookups run within minutes, unless the service was off.
+DELIVERY_MINUTES_MAX = 10
 RECHECK_HOURS_MAX = 6
 
 _KEYS_NAMED_MAX = 10
@@ -85,6 +86,7 @@ def database(
         yield from _batches(look)
         yield from _rechecks(look, now_ms())
         yield from last_comparison(look)
+        yield from _webhooks(look, now_ms())
 
 
 def _clock_of_database(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator[Finding]:
@@ -179,6 +181,21 @@ def _rechecks(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
     hours = (now_ms - due_ms) // HOUR_MS
     text = f"a mais antiga espera há {counted(hours, 'hora', 'horas')}"
     yield Finding("warn" if hours >= RECHECK_HOURS_MAX else "ok", text, "reconsultas")
+
+
+def _webhooks(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
+    """Report how long the oldest delivery whose attempt is due waits."""
+    from balcao.storage.desk.webhook_deliveries import read_figures
+
+    figures = read_figures(look.connection, now_ms)
+    if not figures.endpoints:
+        return
+    if figures.oldest_due_ms is None:
+        yield Finding("ok", "nenhuma entrega atrasada", "webhooks")
+        return
+    minutes = (now_ms - figures.oldest_due_ms) // 60_000
+    text = f"a entrega mais antiga espera há {counted(minutes, 'minuto', 'minutos')}"
+    yield Finding("warn" if minutes >= DELIVERY_MINUTES_MAX else "ok", text, "webhooks")
 
 
 def _books(look: DeskInspection) -> Iterator[Finding]:

@@ -43,6 +43,8 @@ FileState: TypeAlias = tuple[Iterable[tuple[str, int]], tuple[int, int], tuple[i
 RequestCount: TypeAlias = tuple[str, int, str, float, int]
 
 
+WebhookState: TypeAlias = tuple[Sequence[tuple[str, int]], int, int | None, Mapping[str, int]]
+
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -97,6 +99,9 @@ class Metrics:
         self.work: Callable[[], Mapping[str, WorkOutcome]] = dict
         # Jobs: kind, state, count, and the instant when the oldest was due (ms).
         self.jobs: Callable[[], Iterable[tuple[str, str, int, int]]] = list
+        # Webhooks: endpoints by state, due deliveries, when the oldest was due (ms; None: none is),
+        # and attempts by outcome.
+        self.webhooks: Callable[[], WebhookState] = lambda: ((), 0, None, {})
         # Number of budgets in force, of all accounts. None: the database is away.
         self.budgets: Callable[[], int | None] = lambda: 0
         # Whether the database answers and can be written to, and how many commits wait for a
@@ -292,6 +297,7 @@ class Metrics:
             ("kind",),
             self._events.items(),
         )
+        yield from _webhooks(*self.webhooks())
         yield from _month(*self.month())
         yield _gauge(
             "balcao_batches",
@@ -429,6 +435,35 @@ def _month(days: int | None, fetching: tuple[str, int, int] | None) -> Iterable[
     yield GaugeMetricFamily("balcao_opendata_fetch_bytes", "Bytes of downloaded zips.", value=done)
     yield GaugeMetricFamily(
         "balcao_opendata_fetch_bytes_expected", "Bytes of all zips of that month.", value=total
+    )
+
+
+def _webhooks(
+    endpoints: Sequence[tuple[str, int]],
+    due: int,
+    oldest_due_ms: int | None,
+    attempts: Mapping[str, int],
+) -> Iterable[Metric]:
+    yield _gauge(
+        "balcao_webhooks",
+        "Webhooks of all accounts by state.",
+        ("state",),
+        (((state,), count) for state, count in endpoints),
+    )
+    yield GaugeMetricFamily(
+        "balcao_webhook_due", "Deliveries to webhooks whose attempt is due.", value=due
+    )
+    if oldest_due_ms is not None:
+        yield GaugeMetricFamily(
+            "balcao_webhook_oldest_due_seconds",
+            "When the oldest of these was due, in seconds since 1970; alarm after ten minutes.",
+            value=oldest_due_ms / 1000,
+        )
+    yield _counter(
+        "balcao_webhook_attempts",
+        "Attempts of this process to deliver events to webhooks.",
+        ("outcome",),
+        (((outcome,), count) for outcome, count in attempts.items()),
     )
 
 

@@ -115,6 +115,7 @@ def build(
             return None
 
     metrics.budgets = budgets
+    metrics.webhooks = webhooks.measured
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.counts
     ]

@@ -310,6 +310,7 @@ class _Assembly:
             searches=self.searches,
             wallet=self.wallet,
             months=self.snapshots,
+            webhooks=self.webhooks,
             document=self.document,
         )
 

@@ -44,6 +44,7 @@ from balcao.web.pages.signing import pages as signing
 from balcao.web.pages.statement import files, month, notice, pages
 from balcao.web.pages.status import feeds as status_feeds
 from balcao.web.pages.status import pages as status
+from balcao.web.pages.webhooks import pages as webhooks
 
 _CONSULT = "/app/consultas/{operacao}"
 _RESULT = "/app/consultas/resultado/{request_id}"
@@ -234,6 +235,18 @@ PAGES: Sequence[Page] = (
         AccountPage("chave-regras", keys.change_rules, "/{key_id}/regras", "POST"),
         AccountPage("chave-revogar", keys.confirm, "/{key_id}/revogar"),
         AccountPage("chave-revogar", keys.revoke, "/{key_id}/revogar", "POST"),
+    ),
+    *for_managers_and_operators(
+        "/webhooks",
+        AccountPage("webhooks", webhooks.show),
+        AccountPage("webhook-novo", webhooks.create, method="POST"),
+        AccountPage("webhook", webhooks.show_one, "/{webhook_id}"),
+        AccountPage("webhook-mudar", webhooks.change, "/{webhook_id}", "POST"),
+        AccountPage("webhook-testar", webhooks.send_test, "/{webhook_id}/testar", "POST"),
+        AccountPage("webhook-reenviar", webhooks.resend, "/{webhook_id}/reenviar", "POST"),
+        AccountPage("webhook-segredo", webhooks.rotate, "/{webhook_id}/segredo", "POST"),
+        AccountPage("webhook-remover", webhooks.ask_to_remove, "/{webhook_id}/remover"),
+        AccountPage("webhook-remover", webhooks.remove, "/{webhook_id}/remover", "POST"),
     ),
     *for_managers_and_operators(
         "/usuarios",

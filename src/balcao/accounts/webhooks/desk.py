@@ -10,6 +10,7 @@ from balcao.accounts.seal import WEBHOOK_SECRET, Seal
 from balcao.accounts.webhooks.resolving import Resolve, checked, resolve
 from balcao.core.calendar import HOUR_MS
 from balcao.core.errors import InvalidParameter
+from balcao.core.event_types import kinds_named
 from balcao.core.freshness import DAY_MS
 from balcao.core.people import Signature
 from balcao.core.request_tags import TAG_CHARACTERS, reject_cpf, tag_problem
@@ -22,7 +23,6 @@ from balcao.core.webhooks import (
     SECRET_BYTES,
     TAIL_CHARACTERS,
     DeliveryState,
-    is_kind,
     secret_text,
 )
 from balcao.storage.desk.desk import Desk
@@ -220,7 +220,7 @@ def check_filters(
         if values is not None and not 1 <= len(values) <= FILTERS_MAX:
             raise InvalidParameter(f"{name}: de 1 a {FILTERS_MAX}, ou nulo para todos.")
     for kind in kinds or ():
-        if not is_kind(kind):
+        if not kinds_named(kind):
             raise InvalidParameter(f"tipos: {kind[:60]} não é um tipo de evento.")
     for client in clients or ():
         if tag_problem(client) == "form":

@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -70,6 +70,13 @@ class WebhookDelivery:
         """Update the figures, and start what has no job. Raises `StorageFailed`."""
         await self.desk.webhook_deliveries.start_forgotten(self.now_ms())
         self.figures = await self.desk.webhook_deliveries.figures(self.now_ms())
+
+    def measured(self) -> tuple[Sequence[tuple[str, int]], int, int | None, Mapping[str, int]]:
+        """Return endpoints by state, due deliveries, when the oldest was due, and attempts."""
+        seen = self.figures
+        if seen is None:
+            return (), 0, None, self.attempts
+        return seen.endpoints, seen.due, seen.oldest_due_ms, self.attempts
 
     async def deliver(self, webhook_id: str) -> float | None:
         """Send what is due to one endpoint. Return the seconds until its next attempt, if any.

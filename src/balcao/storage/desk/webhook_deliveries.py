@@ -11,13 +11,13 @@ import msgspec
 
 from balcao.core.calendar import from_ms
 from balcao.core.errors import DeliveryNotFound, ResendUnderWay, WebhookIsOff
+from balcao.core.event_types import PING
 from balcao.core.events import NewEvent, event_id
 from balcao.core.ledger import Enqueue
 from balcao.core.webhooks import (
     EXHAUSTED,
     FAILING,
     OFF,
-    PING,
     Attempt,
     DeliveryState,
     is_wanted,
@@ -105,8 +105,7 @@ _PURGE = (
     " RETURNING 1"
 )
 _WAITING = (
-    "SELECT count(*), min(next_ms), min(created_ms) FROM webhook_delivery"
-    " WHERE next_ms IS NOT NULL AND next_ms <= ?"
+    "SELECT count(*), min(next_ms) FROM webhook_delivery WHERE next_ms IS NOT NULL AND next_ms <= ?"
 )
 _STATES = "SELECT state, count(*) FROM webhook GROUP BY state ORDER BY state"
 
@@ -310,12 +309,14 @@ class WebhookDeliveries:
     async def figures(self, now_ms: int) -> WebhookFigures:
         """Return figures for metrics and `doctor`."""
 
-        def work(connection: SqlConnection) -> WebhookFigures:
-            states: Any = connection.execute(_STATES).fetchall()
-            row: Any = connection.execute(_WAITING, (now_ms,)).fetchone()
-            return WebhookFigures([(state, int(count)) for state, count in states], *row[:2])
+        return await self._run_in_writer(lambda connection: read_figures(connection, now_ms))
 
-        return await self._run_in_writer(work)
+
+def read_figures(connection: SqlConnection, now_ms: int) -> WebhookFigures:
+    """Return the endpoints by state, and the deliveries whose attempt is due."""
+    states: Any = connection.execute(_STATES).fetchall()
+    row: Any = connection.execute(_WAITING, (now_ms,)).fetchone()
+    return WebhookFigures([(state, int(count)) for state, count in states], *row)
 
 
 def plan_all(connection: SqlConnection, webhook: Webhook, now_ms: int) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from balcao.core.errors import TooManyWebhooks, WebhookNotFound
+from balcao.core.event_types import PING
 from balcao.core.events import NewEvent, event_id
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Action, Signature
-from balcao.core.webhooks import PING, WEBHOOKS_MAX
+from balcao.core.webhooks import WEBHOOKS_MAX
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
 from balcao.storage.desk.events import lock_accounts, write_events

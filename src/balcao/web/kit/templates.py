@@ -69,6 +69,7 @@ _PLACES: Sequence[tuple[str, str, frozenset[str]]] = (
     ("/app/historico", "Histórico", frozenset({"consultant", "manager"})),
     ("/app/extrato", "Extrato", frozenset({"manager"})),
     ("/app/chaves", "Chaves", frozenset({"manager"})),
+    ("/app/webhooks", "Webhooks", frozenset({"manager"})),
     ("/app/usuarios", "Usuários", frozenset({"manager"})),
     ("/app/operador", "Painel", frozenset({"operator"})),
     ("/app/operador/contas", "Contas", frozenset({"operator"})),

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import Seal
+from balcao.accounts.webhooks.desk import WebhookDesk
 from balcao.batches.desk import BatchDesk
 from balcao.batches.results import Results
 from balcao.core.questions import Mode
@@ -53,6 +54,7 @@ class Tools:
     searches: Searches
     wallet: WalletDesk
     months: Mapping[Mode, CurrentSnapshot]
+    webhooks: WebhookDesk
     document: Mapping[str, Any]  # the content of `/openapi.json`
     passwords: Passwords = field(default_factory=Passwords)
     throttle: Throttle = field(default_factory=Throttle)

@@ -1,0 +1,1 @@
+"""Pages of the webhooks of an account (contract 19.4)."""
