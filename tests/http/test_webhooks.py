@@ -1,13 +1,14 @@
 """`/webhooks/v1`: created, changed, tested, listed, repeated; the secret once (contract 19.4)."""
 
+import asyncio
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from balcao.accounts.webhooks import desk as webhook_desk
+from balcao.accounts.webhooks import resolving
 from balcao.core.access import KeyRestrictions
+from balcao.service.webhooks.sending import Sender
 from tests.service import Client, Reply, Service
 
 ALL = "/webhooks/v1"
@@ -15,20 +16,15 @@ URL = "https://erp.test/balcao"
 
 
 @pytest.fixture(autouse=True)
-def resolved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Sequence[str]]:
-    """Return the names that resolve, with their addresses."""
-    names: dict[str, Sequence[str]] = {"erp.test": ["8.8.8.8"], "inner.test": ["10.0.0.1"]}
+def resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some names resolve, and nothing is sent."""
+    names = {"erp.test": ["8.8.8.8"], "inner.test": ["10.0.0.1"]}
+    monkeypatch.setattr(resolving, "_addresses", lambda host, port: names.get(host, []))
 
-    async def checked(url: str, private: Any, _: Any) -> Any:
-        from balcao.accounts.webhooks.resolving import checked
+    async def hang(*_: object) -> None:
+        await asyncio.Event().wait()
 
-        async def resolve(host: str, port: int) -> Sequence[str]:
-            return names.get(host, ())
-
-        return await checked(url, private, resolve)
-
-    monkeypatch.setattr(webhook_desk, "checked", checked)
-    return names
+    monkeypatch.setattr(Sender, "send", hang)
 
 
 @pytest.fixture

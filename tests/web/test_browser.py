@@ -27,6 +27,7 @@ from tests.web import live as people
 from tests.web.accessibility import complaints_of, violations
 from tests.web.live import CHROMIUM, NO_BROWSER, Live, started
 from tests.web.test_look import contrast
+from tests.web.test_webhooks import add_webhook
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_BROWSER)
 
@@ -436,11 +437,13 @@ def _all_pages(live: Live) -> list[tuple[str | None, str]]:
         account = next(each for each in desk.accounts() if each.name == "pre-pago")
         user = next(u for u in desk.people.users(account.account_id) if u.role == "consultant")
         key = next(k for k in desk.keys(account.account_id) if k.revoked_ms is None)
+        add_webhook(desk, account.account_id)
     number = account.account_id
     mine = [
         "/app", "/app/procurar", "/app/busca", f"/app/empresas/{NEGATIVE}",
         "/app/empresas/90010007000268", "/app/consultas", "/app/extrato?agrupar=cliente&por_dia=1",
         "/app/extrato", "/app/extrato/2026-09", "/app/chaves",
+        "/app/webhooks", *(f"/app/webhooks/w1{below}" for below in ("", "/remover")),
         "/app/historico", "/app/historico?nome=ninguem&vencimento=30",
         "/app/historico?cobradas=1&arquivo=csv",
         "/app/usuarios", "/app/eu", f"/app/usuarios/{user.user_id}",

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 
 from balcao.accounts.webhooks import resolving
+from balcao.service.webhooks.sending import Sender
+from balcao.storage.desk.desk import Desk
 from tests.service import Client, Service
 from tests.web.browser import Browser, PageResponse, signed_in
 
@@ -16,6 +18,34 @@ URL = "https://erp.test/balcao"
 def resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"erp.test": ["8.8.8.8"], "inner.test": ["10.0.0.1"]}
     monkeypatch.setattr(resolving, "_addresses", lambda host, port: names.get(host, []))
+    monkeypatch.setattr(Sender, "send", hang)
+
+
+async def hang(*_: object) -> None:
+    """Send nothing, for as long as the test lasts."""
+    await asyncio.Event().wait()
+
+
+def add_webhook(desk: Desk, account_id: int) -> None:
+    """Add a webhook that was switched off, with a delivery in each state."""
+    run = desk.engine.connection.execute
+    run(
+        "INSERT INTO webhook (webhook_id, account_id, url, state, reason, secret, secret_tail,"
+        " created_ms, planned_event) VALUES ('w1', ?, ?, 'desligado', 'http_410', X'00', 'abcd',"
+        " 1786158000000, 0) ON CONFLICT DO NOTHING",
+        (account_id, URL + "/" + "x" * 80),
+    )
+    for number, state in enumerate(("esperando", "entregue", "falhou", "desistiu")):
+        run(
+            "INSERT INTO webhook_delivery (webhook_id, event_id, state, attempts, created_ms,"
+            " next_ms, at_ms, status, duration_ms, response) VALUES ('w1', ?, ?, 3, ?, ?, ?, 503,"
+            " 212, ?) ON CONFLICT DO NOTHING",
+            (
+                number, state, 4_000_000_000_000,
+                4_000_000_000_000 if state in ("esperando", "falhou") else None,
+                1_786_158_000_000, "Em manutenção. " * 12,
+            ),
+        )  # fmt: skip
 
 
 def create(browser: Browser, url: str = URL, **fields: str) -> PageResponse:
