@@ -18,10 +18,27 @@ from balcao.core.errors import (
     WalletFull,
 )
 from balcao.core.events import NewEvent
+from balcao.core.item_events import ItemEvent
 from balcao.core.people import AT_THE_TERMINAL, Signature
-from balcao.core.wallet import ItemRequest, Recheck, Renewal, Watched, checked, watched_of
+from balcao.core.wallet import (
+    WATCHED_USUALLY,
+    ItemRequest,
+    Recheck,
+    Renewal,
+    Watched,
+    checked,
+    watched_of,
+)
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.wallet import Added, Entry, ItemFilter, Synced
+from balcao.storage.desk.wallet import (
+    Added,
+    Entry,
+    ItemFilter,
+    NewCompany,
+    RegistryOf,
+    RegistryOfNew,
+    Synced,
+)
 from tests.storage.engines import Engine
 from tests.storage.world import DAY_MS, NOW
 
@@ -276,3 +293,34 @@ def test_an_erased_person_leaves_the_portfolio(portfolio: Portfolio, ana: Accoun
     for table in ("wallet_item", "wallet_tag"):
         assert connection.execute(f"SELECT * FROM {table}").fetchall() == []
     assert portfolio.desk.wallets.count(ana.account_id) == 0
+
+
+def test_new_items_enter_with_registry_data_and_events(portfolio: Portfolio) -> None:
+    """The events are of the same commit, and of items that are new alone."""
+    wallets, number = portfolio.desk.wallets, portfolio.number
+
+    def event(item_id: str) -> Sequence[ItemEvent]:
+        return [ItemEvent("empresa.nome", f"{item_id}/x", NOW, "snapshot", {"de": 1}, silent=True)]
+
+    facts = '{"nome_empresarial":"A","situacao":"ATIVA","data_situacao":null,"competencia":null}'
+    found = {(CNPJ, "erp"): RegistryOfNew(facts, event)}
+    one = entry(CNPJ, client="erp", tags=["a"])
+    for new in (True, False):
+        added = portfolio.engine.run(
+            wallets.add(number, one, 9, portfolio.new_id, NOW, registry=found)
+        )
+        assert (added.new, added.item.sequence) == (new, 1)
+        assert added.item.registry is not None
+        assert added.item.registry.nome_empresarial == "A"
+
+    async def read(companies: Sequence[NewCompany]) -> RegistryOf:
+        assert [(each.document, each.watched) for each in companies] == [
+            (cnpj_of(7), WATCHED_USUALLY)
+        ]
+        return {(cnpj_of(7), "erp"): RegistryOfNew(facts, event)}
+
+    portfolio.sync([one, entry(cnpj_of(7))], client="erp", read_registry=read)
+    sequences = [item.sequence for item in wallets.page(number, ItemFilter())]
+    assert sequences == [1, 1]
+    (first, second) = portfolio.desk.events.after(number, 0, 10)
+    assert (first.client, first.silent, second.client) == ("erp", True, "erp")

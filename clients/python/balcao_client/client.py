@@ -1332,13 +1332,22 @@ class Balcao(SyncClient):
         )
 
     def acrescentar_itens(
-        self, body: types.NovosItens, *, idempotency_key: str | None = None
+        self,
+        body: types.NovosItens,
+        *,
+        retroativo: bool | None = None,
+        idempotency_key: str | None = None,
     ) -> Answer[types.RespostaItensAcrescentados]:
-        """Acrescentar itens."""
+        """Acrescentar itens.
+
+        retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
+        como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
+        """
         return self._ask(
             Call(
                 "POST",
                 "/carteira/v1/itens",
+                query={"retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -1373,17 +1382,20 @@ class Balcao(SyncClient):
         body: types.Sincronizacao,
         *,
         simular: bool | None = None,
+        retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaSincronizacao]:
         """Sincronizar carteira.
 
         simular: Só informa o que mudaria; nada muda.
+        retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
+        como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
         """
         return self._ask(
             Call(
                 "POST",
                 "/carteira/v1/sincronizar",
-                query={"simular": simular},
+                query={"simular": simular, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -2743,13 +2755,22 @@ class BalcaoAsync(AsyncClient):
         )
 
     async def acrescentar_itens(
-        self, body: types.NovosItens, *, idempotency_key: str | None = None
+        self,
+        body: types.NovosItens,
+        *,
+        retroativo: bool | None = None,
+        idempotency_key: str | None = None,
     ) -> Answer[types.RespostaItensAcrescentados]:
-        """Acrescentar itens."""
+        """Acrescentar itens.
+
+        retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
+        como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
+        """
         return await self._ask(
             Call(
                 "POST",
                 "/carteira/v1/itens",
+                query={"retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -2784,17 +2805,20 @@ class BalcaoAsync(AsyncClient):
         body: types.Sincronizacao,
         *,
         simular: bool | None = None,
+        retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaSincronizacao]:
         """Sincronizar carteira.
 
         simular: Só informa o que mudaria; nada muda.
+        retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
+        como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
         """
         return await self._ask(
             Call(
                 "POST",
                 "/carteira/v1/sincronizar",
-                query={"simular": simular},
+                query={"simular": simular, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),

@@ -1293,12 +1293,20 @@ export class Balcao extends Runtime {
 
   /** Acrescentar itens. */
   async acrescentarItens(given: {
+    /**
+     * Itens novos recebem, uma vez, as diferenças entre os dois últimos meses, como eventos
+     * com `retroativo: true`, que não são enviados por webhook nem e-mail.
+     */
+    retroativo?: boolean;
     body: types.NovosItens;
     idempotencyKey?: string;
   }): Promise<Answer<types.RespostaItensAcrescentados>> {
     return this.ask({
       method: "POST",
       path: `/carteira/v1/itens`,
+      query: {
+        retroativo: given.retroativo,
+      },
       idempotent: true,
       idempotencyKey: given.idempotencyKey,
       content: asJson(given.body),
@@ -1344,6 +1352,11 @@ export class Balcao extends Runtime {
   async sincronizarCarteira(given: {
     /** Só informa o que mudaria; nada muda. */
     simular?: boolean;
+    /**
+     * Itens novos recebem, uma vez, as diferenças entre os dois últimos meses, como eventos
+     * com `retroativo: true`, que não são enviados por webhook nem e-mail.
+     */
+    retroativo?: boolean;
     body: types.Sincronizacao;
     idempotencyKey?: string;
   }): Promise<Answer<types.RespostaSincronizacao>> {
@@ -1352,6 +1365,7 @@ export class Balcao extends Runtime {
       path: `/carteira/v1/sincronizar`,
       query: {
         simular: given.simular,
+        retroativo: given.retroativo,
       },
       idempotent: true,
       idempotencyKey: given.idempotencyKey,

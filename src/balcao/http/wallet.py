@@ -75,6 +75,11 @@ _FILTERS = (
     Parameter("documento", "Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres.", TEXT),
 )
 _SIMULATE = Flag("simular", "Só informa o que mudaria; nada muda.")
+_RETROACTIVE = Flag(
+    "retroativo",
+    "Itens novos recebem, uma vez, as diferenças entre os dois últimos meses, como eventos com"
+    " `retroativo: true`, que não são enviados por webhook nem e-mail.",
+)
 _ID = Parameter("id", "O `id` do item.", UUID_SCHEMA, place="path", required=True)
 _ONE = Json(EXAMPLE_ITEM, "RespostaItem", "Um item.", envelope=True)
 _WALLET = Json(EXAMPLE_WALLET, envelope=True)
@@ -223,7 +228,7 @@ class WalletRoutes:
             " item: enviar de novo altera o que veio (200, `novo: false`). Numa lista, cada linha"
             " tem a sua resposta. Acompanhar não custa nada."
         ),
-        parameters=(CREATION_KEY,),
+        parameters=(_RETROACTIVE, CREATION_KEY),
         takes=RequestBody(
             [Json(NewItemsBody("90010001000100", ref="17", cliente="loja-7"))],
             text="Até 4 MB.",
@@ -247,10 +252,13 @@ class WalletRoutes:
         """Add one item or a list."""
         caller, body = _caller(request), body_of(request, NewItemsBody)
         creation = Creation(self.parts, keyed=True)
+        retroactive = _flag(_RETROACTIVE, request)
         if body.itens is UNSET:
             line = line_of(_with_client(request, caller, body))
             return await creation.once(
-                request, lambda keep: self.wallet.add(caller, line, keep), _added
+                request,
+                lambda keep: self.wallet.add(caller, line, keep, retroactive=retroactive),
+                _added,
             )
         assert not isinstance(body.itens, msgspec.UnsetType)
         if body != NewItemsBody(itens=body.itens):
@@ -267,7 +275,7 @@ class WalletRoutes:
 
         async def make(keep: Any) -> ListAdded:
             added, _ = await self.wallet.add_list(
-                caller, lines, lambda outcomes: note(outcomes, keep)
+                caller, lines, lambda outcomes: note(outcomes, keep), retroactive=retroactive
             )
             return added
 
@@ -348,7 +356,7 @@ class WalletRoutes:
             f" {SYNCED_AT_ONCE}). Quem sai de uma etiqueta só sai da carteira com a última. Um"
             " documento repetido conta uma vez. O item de uma linha inválida fica como está."
         ),
-        parameters=(_SIMULATE, CREATION_KEY),
+        parameters=(_SIMULATE, _RETROACTIVE, CREATION_KEY),
         takes=RequestBody(
             [Json(SyncBody((ItemBody("90010001000100"),), etiqueta="fornecedores"))],
             text="Até 4 MB.",
@@ -364,7 +372,8 @@ class WalletRoutes:
         client = None if body.cliente is None else label_of(body.cliente, "cliente")
         tag = None if body.etiqueta is None else label_of(body.etiqueta, "etiqueta")
         lines = [line_of(each) for each in _within(body.itens, SYNCED_AT_ONCE)]
-        simulate = _SIMULATE.read(Parameters(request.query, request.headers, (_SIMULATE.name,)))
+        simulate = _flag(_SIMULATE, request)
+        retroactive = _flag(_RETROACTIVE, request)
         invalid: list[Outcome] = []
 
         def note(outcomes: Sequence[Outcome], keep: Any) -> Any:
@@ -379,6 +388,7 @@ class WalletRoutes:
                 tag,
                 lambda outcomes: note(outcomes, keep),
                 simulate=simulate,
+                retroactive=retroactive,
             )
             return synced
 
@@ -401,6 +411,10 @@ class WalletRoutes:
                 self.wallet.items_max,
             )
         )
+
+
+def _flag(flag: Flag, request: Request) -> bool:
+    return flag.read(Parameters(request.query, request.headers, (flag.name,)))
 
 
 def _added(added: Added) -> Answer:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
+from typing import Protocol
 
 import msgspec
 
@@ -22,7 +24,9 @@ from balcao.core.errors import (
     InvalidParameter,
     InvalidUf,
 )
-from balcao.core.questions import Subject
+from balcao.core.item_events import ItemEvent
+from balcao.core.month_comparison import MonthsRead, WatchedSubject
+from balcao.core.questions import Mode, Subject
 from balcao.core.wallet import (
     WATCHED_USUALLY,
     ItemRequest,
@@ -36,7 +40,16 @@ from balcao.lookup.admit import check_access
 from balcao.operations.contract import Operation
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.recorded_answer import MakeAnswer
-from balcao.storage.desk.wallet import Added, Entry, ItemFilter, ListAdded, Synced
+from balcao.storage.desk.wallet import (
+    Added,
+    Entry,
+    ItemFilter,
+    ListAdded,
+    NewCompany,
+    RegistryOf,
+    RegistryOfNew,
+    Synced,
+)
 from balcao.storage.desk.wallet.planning import Key, Outcome
 
 _DAY = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})", re.ASCII)
@@ -67,6 +80,15 @@ class ItemLine(msgspec.Struct, frozen=True, gc=False):
         return "ItemLine()"
 
 
+class ReadMonths(Protocol):
+    """Reads registry data of new subjects from the months on disk."""
+
+    async def __call__(
+        self, mode: Mode, subjects: Sequence[WatchedSubject], *, retroactive: bool = False
+    ) -> MonthsRead | None:
+        """Return it, with changes since the month before if `retroactive`. None: there is no month."""
+
+
 @dataclass(frozen=True, slots=True)
 class WalletDesk:
     """Portfolios of callers. Methods raise `CallerError` and `StorageFailed`."""
@@ -79,17 +101,30 @@ class WalletDesk:
     seal: Callable[[bytes], bytes]
     open_sealed: Callable[[bytes], bytes | None]
     items_max: int
+    read_months: ReadMonths
 
     async def add(
         self,
         caller: Caller,
         line: ItemLine,
         keep: MakeAnswer[Added] = lambda added: None,
+        *,
+        retroactive: bool = False,
     ) -> Added:
-        """Add one item, or change the one that is there. Raises also `WalletFull`."""
+        """Add one item, or change the one that is there. Raises also `WalletFull`.
+
+        `retroactive`: a new one gets events about the changes between the last two months.
+        """
         entry = self._entry(caller, 1, line, {})
+        registry = await self._registry(caller, [entry], retroactive=retroactive)
         return await self.desk.wallets.add(
-            caller.account_id, entry, self.items_max, self.new_id, self.now_ms(), keep
+            caller.account_id,
+            entry,
+            self.items_max,
+            self.new_id,
+            self.now_ms(),
+            keep,
+            registry=registry,
         )
 
     async def add_list(
@@ -97,12 +132,15 @@ class WalletDesk:
         caller: Caller,
         lines: Sequence[ItemLine],
         answer: Callable[[Sequence[Outcome]], MakeAnswer[ListAdded]],
+        *,
+        retroactive: bool = False,
     ) -> tuple[ListAdded, Sequence[Outcome]]:
         """Add items, each by itself. Returns also the outcomes of invalid lines.
 
         `answer` gets these, and returns what records the answer.
         """
         entries, invalid, _ = await asyncio.to_thread(self._entries, caller, lines)
+        registry = await self._registry(caller, entries, retroactive=retroactive)
         added = await self.desk.wallets.add_list(
             caller.account_id,
             entries,
@@ -110,6 +148,7 @@ class WalletDesk:
             self.new_id,
             self.now_ms(),
             answer(invalid),
+            registry=registry,
         )
         return added, invalid
 
@@ -122,6 +161,7 @@ class WalletDesk:
         answer: Callable[[Sequence[Outcome]], MakeAnswer[Synced]],
         *,
         simulate: bool = False,
+        retroactive: bool = False,
     ) -> tuple[Synced, Sequence[Outcome]]:
         """Make the part of a client, or with a label, equal to a list. See `add_list`."""
         entries, invalid, kept = await asyncio.to_thread(self._entries, caller, lines, client)
@@ -136,6 +176,7 @@ class WalletDesk:
             kept=kept,
             simulate=simulate,
             keep=answer(invalid),
+            read_registry=partial(self._registry_of, caller, retroactive=retroactive),
         )
         return synced, invalid
 
@@ -179,6 +220,35 @@ class WalletDesk:
         """Return CPF and birth date from an item's sealed data; None: they cannot be decrypted."""
         opened = self.open_sealed(sealed)
         return None if opened is None else _unpack(opened)
+
+    async def _registry(
+        self, caller: Caller, entries: Sequence[Entry], *, retroactive: bool
+    ) -> RegistryOf:
+        """Return the registry data of companies that may be new."""
+        companies = [
+            NewCompany(entry.subject.document, entry.client or "", _watched_if_new(entry))
+            for entry in entries
+            if entry.subject.cpf is None
+        ]
+        return await self._registry_of(caller, companies, retroactive=retroactive)
+
+    async def _registry_of(
+        self, caller: Caller, companies: Sequence[NewCompany], *, retroactive: bool
+    ) -> RegistryOf:
+        if not companies:
+            return {}
+        subjects = [WatchedSubject(each.document, frozenset(each.watched)) for each in companies]
+        read = await self.read_months(caller.mode, subjects, retroactive=retroactive)
+        if read is None:
+            return {}
+        now_ms = self.now_ms()
+        return {
+            (company.document, company.client): RegistryOfNew(
+                read.outcomes[at].registry,
+                partial(_retroactive, read, at, now_ms) if retroactive else _no_events,
+            )
+            for at, company in enumerate(companies)
+        }
 
     def _cpf_of(self, account_id: int, item: WalletItem) -> Cpf | None:
         if not item.is_person:
@@ -265,6 +335,19 @@ class WalletDesk:
     def _sealed(self, cpf: Cpf, stated: ItemRequest) -> bytes:
         birth = stated.birth if isinstance(stated.birth, str) else None
         return self.seal(_pack(SealedPerson(cpf.text, birth)))
+
+
+def _watched_if_new(entry: Entry) -> tuple[str, ...]:
+    watched = entry.request.watched
+    return WATCHED_USUALLY if watched is None or watched is msgspec.UNSET else tuple(watched)
+
+
+def _retroactive(read: MonthsRead, at: int, now_ms: int, item_id: str) -> Sequence[ItemEvent]:
+    return read.retroactive_events(item_id, at, now_ms)
+
+
+def _no_events(item_id: str) -> Sequence[ItemEvent]:
+    return ()
 
 
 def _of_client(line: ItemLine, client: str) -> ItemLine:

@@ -39,7 +39,6 @@ from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
 from balcao.service.month_comparison import Comparer
 from balcao.service.month_records import month_records
-from balcao.service.new_items import NewItems
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.rechecking import Rechecking
@@ -252,11 +251,6 @@ class _Assembly:
     def comparer(self) -> Comparer:
         """For changes of the month."""
         return Comparer()
-
-    @cached_property
-    def new_items(self) -> NewItems:
-        """For items that are added to portfolios."""
-        return NewItems({mode: self.home.opendata(mode) for mode in MODES})
 
     @cached_property
     def outbox(self) -> Outbox:

@@ -10,7 +10,8 @@ from balcao.examination.inventory import configured
 from balcao.home import Home
 from balcao.lookup.wallet import ItemLine, WalletDesk
 from balcao.operations import operations
-from balcao.service.parts import new_request_ids
+from balcao.service.new_items import NewItems
+from balcao.service.parts import MODES, new_request_ids
 from balcao.settings import Settings
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.wallet import Added
@@ -29,6 +30,7 @@ def wallet_desk(
         lambda value: seal.close(WALLET_PERSON, value),
         lambda value: seal.open(WALLET_PERSON, value),
         settings.wallet_items_max,
+        NewItems({mode: home.opendata(mode) for mode in MODES}).read,
     )
 
 

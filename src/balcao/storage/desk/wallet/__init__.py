@@ -1,7 +1,8 @@
 """The portfolios of accounts on any engine (contract 20.1, 20.2)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -16,10 +17,14 @@ from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.desk.wallet import items
 from balcao.storage.desk.wallet.items import ItemFilter
 from balcao.storage.desk.wallet.planning import (
+    NO_REGISTRY,
     Entry,
     Key,
+    NewCompany,
     Outcome,
     Plan,
+    RegistryOf,
+    RegistryOfNew,
     SyncCounts,
     plan_list,
     plan_sync,
@@ -33,6 +38,14 @@ from balcao.storage.desk.wallet.settings import (
 from balcao.storage.engine import Engine
 
 _TOTAL = "SELECT CAST(coalesce(sum(watched), 0) AS BIGINT), count(*) FROM account WHERE watched > 0"
+
+
+ReadRegistry: TypeAlias = Callable[[Sequence[NewCompany]], Awaitable[RegistryOf]]
+
+
+async def no_registry(companies: Sequence[NewCompany]) -> RegistryOf:
+    """Return nothing: new items have no registry data until the next comparison."""
+    return NO_REGISTRY
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):
@@ -141,8 +154,12 @@ class Wallets:
         new_id: Callable[[], str],
         now_ms: int,
         keep: MakeAnswer[Added] = lambda added: None,
+        *,
+        registry: RegistryOf = NO_REGISTRY,
     ) -> Added:
         """Add one item, or change the terms of the one that is there. Records the answer.
+
+        `registry`: of the item if it is new.
 
         Raises `WalletFull`, `StillRunning`, and the errors of `core.wallet.merged`.
         """
@@ -159,7 +176,7 @@ class Wallets:
                 if outcome.error is not None:
                     raise outcome.error
                 assert outcome.item_id is not None
-                items.write_plan(connection, plan)
+                items.write_plan(connection, plan, registry)
                 item = items.read_item(connection, account_id, outcome.item_id)
                 assert item is not None, "it was just written"
                 added = Added(item, outcome.new)
@@ -176,6 +193,8 @@ class Wallets:
         new_id: Callable[[], str],
         now_ms: int,
         keep: MakeAnswer[ListAdded] = lambda added: None,
+        *,
+        registry: RegistryOf = NO_REGISTRY,
     ) -> ListAdded:
         """Add items, each by itself: an error is the outcome of its lines. Records the answer."""
 
@@ -188,7 +207,7 @@ class Wallets:
                     for one in items.known_of(connection, account_id, entries)
                 }
                 added = ListAdded(plan_list(plan, entries, known), plan.created)
-                items.write_plan(connection, plan)
+                items.write_plan(connection, plan, registry)
                 record_answer(connection, keep(added))
                 return added
 
@@ -207,8 +226,11 @@ class Wallets:
         kept: frozenset[Key] = frozenset(),
         simulate: bool = False,
         keep: MakeAnswer[Synced] = lambda synced: None,
+        read_registry: ReadRegistry = no_registry,
     ) -> Synced:
         """Make the part of a client, or with a label, equal to a list; see `plan_sync`.
+
+        `read_registry` reads that of new items.
 
         `simulate` writes nothing, not even the answer. Raises `WalletFull`: then nothing changes.
         """
@@ -228,6 +250,7 @@ class Wallets:
         edits, planned, synced = await asyncio.to_thread(plan_beside)
         if simulate:
             return synced
+        registry = await read_registry(planned.new_companies)
 
         def work(connection: SqlConnection) -> Synced:
             with connection.transaction():
@@ -235,7 +258,7 @@ class Wallets:
                 current, done = planned, synced
                 if items.read_edits(connection, account_id) != edits:
                     current, done = plan(connection)
-                items.write_plan(connection, current)
+                items.write_plan(connection, current, registry)
                 record_answer(connection, keep(done))
                 return done
 
@@ -311,4 +334,14 @@ def _plan(
     return Plan(account_id, now_ms, new_id, room, items_max)
 
 
-__all__ = ["Added", "Entry", "ItemFilter", "ListAdded", "Synced", "Wallets"]
+__all__ = [
+    "Added",
+    "Entry",
+    "ItemFilter",
+    "ListAdded",
+    "NewCompany",
+    "RegistryOf",
+    "RegistryOfNew",
+    "Synced",
+    "Wallets",
+]

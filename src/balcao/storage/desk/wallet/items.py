@@ -8,7 +8,8 @@ import msgspec
 from balcao.core.rechecks import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.wallet.planning import Entry, Plan
+from balcao.storage.desk.item_events import write_item_events
+from balcao.storage.desk.wallet.planning import NO_REGISTRY, Entry, Plan, RegistryOf
 from balcao.storage.desk.wallet.rows import (
     ITEM_COLUMNS,
     KNOWN_COLUMNS,
@@ -152,18 +153,23 @@ def known_of(
     return found
 
 
-def write_plan(connection: SqlConnection, plan: Plan) -> None:
-    """Write the rows of a plan within the transaction that read its items, or checked `edits`."""
+def write_plan(connection: SqlConnection, plan: Plan, registry: RegistryOf = NO_REGISTRY) -> None:
+    """Write the rows of a plan within the transaction that read its items, or checked `edits`.
+
+    `registry`: of new items, with events about them.
+    """
     if plan.is_empty:
         return
     connection.execute(_EDITED, (plan.account_id, plan.now_ms))
-    connection.insert_rows("wallet_item", NEW_COLUMNS, plan.inserts)
+    connection.insert_rows("wallet_item", NEW_COLUMNS, plan.rows_of_new(registry))
     for row in plan.updates:
         connection.execute(_UPDATE, row)
     end_items(connection, plan.ended, plan.now_ms)
     for mark in plan.tags_removed:
         connection.execute(_REMOVE_TAG, mark)
     connection.insert_rows("wallet_tag", _TAGS, plan.tags_added)
+    for head, events in plan.events_of_new(registry):
+        write_item_events(connection, head, events)
 
 
 def end_items(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -> None:

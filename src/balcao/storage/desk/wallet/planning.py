@@ -1,15 +1,16 @@
 """The changes that a request makes to a portfolio, from its items as stored. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import msgspec
 
 from balcao.core.errors import BalcaoError, WalletFull
+from balcao.core.item_events import ItemEvent, ItemHead
 from balcao.core.rechecks import UNPLANNED_MS
 from balcao.core.wallet import ItemRequest, ItemTerms, Watched, merged, tags_of
-from balcao.storage.desk.wallet.rows import KnownItem, json_text, terms_row
+from balcao.storage.desk.wallet.rows import KnownItem, NewItemRow, json_text, terms_row
 
 # Identifies a subject within an account: a CNPJ, a root, or the hash of a CPF.
 Key: TypeAlias = str | bytes
@@ -48,6 +49,26 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     error: BalcaoError | None = None
 
 
+class NewCompany(msgspec.Struct, frozen=True, gc=False):
+    """A company that enters a portfolio, with what it watches, before it has an id."""
+
+    document: str
+    client: str
+    watched: tuple[str, ...]
+
+
+class RegistryOfNew(msgspec.Struct, frozen=True, gc=False):
+    """The registry data of a new item, as stored, and the events to write about it."""
+
+    registry: str | None
+    events: Callable[[str], Sequence[ItemEvent]]  # by the item's id
+
+
+# By document and client.
+RegistryOf: TypeAlias = Mapping[tuple[str, str], RegistryOfNew]
+NO_REGISTRY: RegistryOf = {}
+
+
 class SyncCounts(msgspec.Struct, frozen=True, gc=False):
     """How many items enter a part of the portfolio, leave it and stay in it."""
 
@@ -65,12 +86,48 @@ class Plan:
     new_id: Callable[[], str]
     room: int  # items that may still be added
     items_max: int = 0
-    inserts: list[tuple[Any, ...]] = field(default_factory=list)
+    inserts: list[NewItemRow] = field(default_factory=list)
     updates: list[tuple[Any, ...]] = field(default_factory=list)  # terms, sealed, has_birth, id
     tags_added: list[tuple[int, str, str]] = field(default_factory=list)
     tags_removed: list[tuple[int, str, str]] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
+
+    @property
+    def new_companies(self) -> Sequence[NewCompany]:
+        """The companies that enter."""
+        return [
+            NewCompany(row.document, row.client, tuple(msgspec.json.decode(row.watched)))
+            for row in self.inserts
+            if row.root is not None
+        ]
+
+    def rows_of_new(self, known: RegistryOf) -> Sequence[tuple[Any, ...]]:
+        """Return the rows of new items, with their registry data."""
+        rows = []
+        for row in self.inserts:
+            found = known.get((row.document, row.client))
+            rows.append((*row, None if found is None else found.registry))
+        return rows
+
+    def events_of_new(self, known: RegistryOf) -> Iterator[tuple[ItemHead, Sequence[ItemEvent]]]:
+        """Yield the events about new items, with the heads of these."""
+        for row in self.inserts:
+            found = known.get((row.document, row.client))
+            events = () if found is None else found.events(row.item_id)
+            if events:
+                tags = msgspec.json.decode(row.tags, type=list[str])
+                head = ItemHead(
+                    row.item_id,
+                    self.account_id,
+                    row.document,
+                    False,
+                    row.reference,
+                    row.client or None,
+                    tags,
+                    0,
+                )
+                yield head, events
 
     @property
     def is_empty(self) -> bool:
@@ -92,12 +149,11 @@ class Plan:
             raise WalletFull(self.items_max)
         self.room -= 1
         item_id = self.new_id()
-        reference, *stored = terms_row(terms)
         self.inserts.append(
-            (
+            NewItemRow(
                 item_id, self.account_id, subject.document, subject.root, entry.document_hash,
-                entry.sealed, int(entry.states_birth), entry.client or client or "", reference,
-                *stored, "[]", UNPLANNED_MS, self.now_ms,
+                entry.sealed, int(entry.states_birth), entry.client or client or "",
+                *terms_row(terms), "[]", UNPLANNED_MS, self.now_ms,
             )
         )  # fmt: skip
         self.created.append(item_id)

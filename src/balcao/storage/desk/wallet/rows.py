@@ -26,11 +26,6 @@ KNOWN_COLUMNS: Final = (
     "item_id", "document", "document_hash", "client", "reference", "tags", "watched", "renew",
     "recheck", "has_birth",
 )  # fmt: skip
-NEW_COLUMNS: Final = (
-    "item_id", "account_id", "document", "root", "document_hash", "sealed", "has_birth", "client",
-    "reference", "tags", "watched", "renew", "recheck", "registrations", "recheck_ms",
-    "created_ms",
-)  # fmt: skip
 WALLET_COLUMNS: Final = WalletSettings.__struct_fields__
 
 _encode = msgspec.json.Encoder().encode
@@ -41,6 +36,30 @@ _registry = msgspec.json.Decoder(RegistryFacts).decode
 _renewal = msgspec.json.Decoder(Renewal | Literal[False]).decode
 _recheck = msgspec.json.Decoder(Recheck | Literal[False]).decode
 _notices = msgspec.json.Decoder(Notices).decode
+
+
+class NewItemRow(NamedTuple):
+    """The row of a new item, before its registry data is known."""
+
+    item_id: str
+    account_id: int
+    document: str
+    root: str | None
+    document_hash: bytes | None
+    sealed: bytes | None
+    has_birth: int
+    client: str
+    reference: str | None
+    tags: str
+    watched: str
+    renew: str | None
+    recheck: str | None
+    registrations: str
+    recheck_ms: int
+    created_ms: int
+
+
+NEW_COLUMNS: Final = (*NewItemRow._fields, "registry")
 
 
 class KnownItem(NamedTuple):
