@@ -86,7 +86,7 @@ class ReadMonths(Protocol):
     async def __call__(
         self, mode: Mode, subjects: Sequence[WatchedSubject], *, retroactive: bool = False
     ) -> MonthsRead | None:
-        """Return it, with changes since the month before if `retroactive`. None: there is no month."""
+        """Return it, `retroactive` with changes since the month before. None: there is no month."""
 
 
 @dataclass(frozen=True, slots=True)

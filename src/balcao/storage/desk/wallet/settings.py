@@ -52,7 +52,8 @@ def change_settings(  # noqa: PLR0917
 ) -> WalletSettings:
     """Change settings within a signed transaction. `ceiling`: of a month; None: it stays.
 
-    The key or person that sets the ceiling is the buyer from then on. Raises `InvalidParameter` (no such person).
+    The key or person that sets the ceiling is the buyer from then on. Raises
+    `InvalidParameter` (no such person).
     """
     lock_account(connection, account_id)
     begin(connection, account_id, now_ms)
