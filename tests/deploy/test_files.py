@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from balcao.batches.tables.contract import BOUNDS
 from balcao.core.file_limits import READERS_BYTES
+from balcao.core.month_switch import ComparisonFigures, MonthSwitch
 from balcao.home import SECRET_BYTES
 from balcao.http.routes import PREFIX
 from balcao.observability.metrics import Metrics
@@ -316,6 +317,10 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.database = True, 0
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
     metrics.month = lambda: (40, ("baixando", 1, 2))
+    metrics.comparison = lambda: (
+        ComparisonFigures(MonthSwitch(1, "2026-07", "2026-08", "2026-08-08", 1), 3, 2, 1),
+        9.0,
+    )
     metrics.files = lambda: ([("disk", 1)], (1, 2), (3, 4))
     metrics.jobs = lambda: [("delete_receipt_bytes", "waiting", 1, 1_000)]
     labels: dict[str, set[str]] = {}

@@ -21,13 +21,18 @@ from balcao.core.errors import StorageFailed
 from balcao.core.month_comparison import Comparison, MonthsRead, WatchedSubject, base_ms
 from balcao.core.month_switch import MonthInUse
 from balcao.core.questions import Mode
-from balcao.examination.database import last_comparison
+from balcao.examination.database import comparison
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.opendata.comparing import last_two, open_pair
 from balcao.opendata.generator import EARLIER_EXTRACTION_DATE, EXTRACTION_DATE, generate
 from balcao.opendata.importer import build, rollback
 from balcao.opendata.snapshot import Snapshot, current_path
-from balcao.service.month_comparison import Comparer, MonthComparison, MonthWatch
+from balcao.service.month_comparison import (
+    Comparer,
+    ComparisonMeasured,
+    MonthComparison,
+    MonthWatch,
+)
 from balcao.service.new_items import NewItems
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk import months
@@ -336,11 +341,34 @@ def test_new_items_get_the_differences_of_the_last_two_months(store: Path, tmp_p
 def test_doctor_reports_the_last_comparison(engine: Engine, desk: Desk) -> None:
     def reported() -> list[tuple[str, str]]:
         look = SimpleNamespace(connection=desk.engine.connection)
-        return [(each.status, each.text) for each in last_comparison(look)]
+        return [(each.status, each.text) for each in comparison(look)]
 
     assert reported() == []
     switched(engine, desk, "2026-07", THERE)
     ((level, text),) = reported()
     assert (level, text[:24]) == ("warn", "mês 2026-08 em andamento")
     engine.sql("UPDATE month_switch SET ended_ms = 0")
-    assert reported() == [("ok", "mês 2026-08 terminada em 31/12/1969 21:00")]
+    assert reported() == [
+        (
+            "ok",
+            "mês 2026-08 terminada em 31/12/1969 21:00: 0 itens comparados, 0 com mudança,"
+            " 0 não verificados",
+        )
+    ]
+
+
+def test_old_changes_are_removed_but_the_last_one(
+    engine: Engine, desk: Desk, live: Account, store: Path
+) -> None:
+    add(engine, live, *EVENTS)
+    measured = ComparisonMeasured(desk.months, lambda: NOW + 5_001)
+    for left, now in (("2026-07", THERE), ("2026-08", BACK)):
+        compare(engine, desk, store, InThisProcess(), switched(engine, desk, left, now))
+    engine.run(measured.poll())
+    last = measured()
+    assert last is not None
+    assert (last[0].compared, last[0].changed, last[0].unverified, last[1]) == (12, 10, 0, 0.008)
+    assert engine.run(desk.months.purge(NOW + 1)) == 0
+    assert engine.run(desk.months.purge(NOW + 2)) == 2
+    assert engine.run(desk.months.purge(NOW + 2)) == 0
+    assert engine.run(desk.months.last_comparison()) == last[0]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from balcao.accounts.links import new_token
+from balcao.core.month_switch import MonthInUse
 from balcao.opendata.fetching.state import StateFile
 from balcao.opendata.progress_file import FileProgress
 from balcao.web.kit.month_age import MonthAge
@@ -49,6 +50,7 @@ def test_without_imported_months(operator: Browser) -> None:
     page = operator.get(PATH)
     assert page.status == 200
     assert "Nenhum mês em uso" in page.words
+    assert "comparação" not in page.words
     assert "balcao opendata build PASTA" in page.words
     assert "Voltar ao mês anterior" not in page.words
     asked = operator.get(f"{PATH}/voltar")
@@ -58,7 +60,10 @@ def test_without_imported_months(operator: Browser) -> None:
 
 def test_rollback(house: Service, operator: Browser, tmp_path: Path) -> None:
     built(house, tmp_path, JULY, AUGUST)
+    house.run(house.desk.months.record("2026-07", MonthInUse(AUGUST), NOVEMBER_MS))
     page = operator.get(PATH)
+    assert "Última comparação das carteiras: mês 08/2026, em andamento desde" in page.words
+    assert "0 itens comparados, 0 com mudança, 0 não verificados." in page.words
     assert states(page) == [("08/08/2026", "em uso"), ("11/07/2026", "guardado")]
     (link,) = page.tree.xpath("//section[@id='meses-live']//a[contains(., 'Voltar ao mês')]/@href")
     question = operator.get(link)

@@ -7,6 +7,8 @@ from datetime import date
 
 import msgspec
 
+from balcao.core.writing import counted, whole
+
 
 class MonthInUse(msgspec.Struct, frozen=True):
     """A month of the registry: the day of its data, and its count of establishments."""
@@ -50,3 +52,26 @@ def month_left(seen: str | None, now: str, last: str | None) -> str | None:
         return last or seen if last is None or last < now else None
     # A return is recorded by the first node that makes it.
     return seen if last in {None, seen} else None
+
+
+class ComparisonFigures(msgspec.Struct, frozen=True):
+    """The comparison after a change of the month: counts of items in all portfolios so far."""
+
+    switch: MonthSwitch
+    compared: int
+    changed: int
+    unverified: int
+
+    def seconds(self, now_ms: int) -> float:
+        """Return how long it took, or has taken so far."""
+        ended_ms = now_ms if self.switch.ended_ms is None else self.switch.ended_ms
+        return max(0, ended_ms - self.switch.at_ms) / 1000
+
+    @property
+    def text(self) -> str:
+        """The counts, for operators."""
+        return (
+            f"{counted(self.compared, 'item comparado', 'itens comparados')},"
+            f" {whole(self.changed)} com mudança,"
+            f" {counted(self.unverified, 'não verificado', 'não verificados')}"
+        )

@@ -22,6 +22,7 @@ from balcao.storage.pepper import may_be_pepper
 from balcao.storage.places import DataPlace, DeskInspection
 
 DATABASE = "banco de dados"
+COMPARISON = "comparação"
 
 # People compare instants of nodes and database, in logs and statements.
 CLOCK_SECONDS_MAX = 2.0
@@ -85,7 +86,7 @@ def database(
         yield from _jobs(look)
         yield from _batches(look)
         yield from _rechecks(look, now_ms())
-        yield from last_comparison(look)
+        yield from comparison(look)
         yield from _webhooks(look, now_ms())
 
 
@@ -254,16 +255,19 @@ def _jobs(look: DeskInspection) -> Iterator[Finding]:
         yield Finding("ok", "; ".join(texts) or "nenhuma na fila", "tarefas")
 
 
-def last_comparison(look: DeskInspection) -> Iterator[Finding]:
+def comparison(look: DeskInspection) -> Iterator[Finding]:
     """Report the last comparison of portfolios; without one there is nothing to report."""
-    from balcao.storage.desk.months import last_switch
+    from balcao.storage.desk.month_history import last_comparison
 
-    last = last_switch(look.connection)
+    last = last_comparison(look.connection)
     if last is None:
         return
-    at_ms = last.at_ms if last.ended_ms is None else last.ended_ms
-    since = from_ms(at_ms).strftime("%d/%m/%Y %H:%M")
-    if last.ended_ms is None:
-        yield Finding("warn", f"mês {last.to_month} em andamento desde {since}", "comparação")
+    switch = last.switch
+    if switch.ended_ms is None:
+        since = from_ms(switch.at_ms).strftime("%d/%m/%Y %H:%M")
+        text = f"mês {switch.to_month} em andamento desde {since}: {last.text}"
+        yield Finding("warn", text, COMPARISON)
     else:
-        yield Finding("ok", f"mês {last.to_month} terminada em {since}", "comparação")
+        since = from_ms(switch.ended_ms).strftime("%d/%m/%Y %H:%M")
+        text = f"mês {switch.to_month} terminada em {since}: {last.text}"
+        yield Finding("ok", text, COMPARISON)

@@ -23,6 +23,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from balcao import __version__
+from balcao.core.month_switch import ComparisonFigures
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 25.0)
 _CIRCUIT_STATES = ("closed", "open", "half-open")
@@ -109,6 +110,8 @@ class Metrics:
         self.database: tuple[bool, int | None] | None = None
         # Age of the month in use, and progress of the next one.
         self.month: Callable[[], MonthState] = lambda: (None, None)
+        # The last comparison of portfolios, and its seconds. None: the month never changed.
+        self.comparison: Callable[[], tuple[ComparisonFigures, float] | None] = lambda: None
         # Open batches: state, reason and count.
         self.batches: Callable[[], Iterable[tuple[str, str, int]]] = list
         # Refused files by limit; bytes kept and their maximum; bytes free and their minimum.
@@ -299,6 +302,8 @@ class Metrics:
         )
         yield from _webhooks(*self.webhooks())
         yield from _month(*self.month())
+        if (last := self.comparison()) is not None:
+            yield from _comparison(*last)
         yield _gauge(
             "balcao_batches",
             "Open batches of lookups, by state and reason of a pause.",
@@ -464,6 +469,34 @@ def _webhooks(
         "Attempts of this process to deliver events to webhooks.",
         ("outcome",),
         (((outcome,), count) for outcome, count in attempts.items()),
+    )
+
+
+def _comparison(last: ComparisonFigures, seconds: float) -> Iterable[Metric]:
+    yield GaugeMetricFamily(
+        "balcao_month_comparison_started_seconds",
+        "When the month in use last changed, which starts the comparison, in Unix time.",
+        value=last.switch.at_ms / 1000,
+    )
+    yield GaugeMetricFamily(
+        "balcao_month_comparison_running",
+        "1 while portfolios are being compared after the last change of the month.",
+        value=float(last.switch.ended_ms is None),
+    )
+    yield GaugeMetricFamily(
+        "balcao_month_comparison_duration_seconds",
+        "Time from that change to the end of the comparison, or to now while it is running.",
+        value=seconds,
+    )
+    yield _gauge(
+        "balcao_month_comparison_items",
+        "Items of that comparison, by outcome; those com_mudanca are also comparado.",
+        ("outcome",),
+        (
+            (("comparado",), last.compared),
+            (("com_mudanca",), last.changed),
+            (("nao_verificado",), last.unverified),
+        ),
     )
 
 

@@ -20,7 +20,12 @@ from balcao.service.fetching import MonthFetching
 from balcao.service.jobs.durable import JobKind, JobWorker
 from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
-from balcao.service.month_comparison import Comparer, MonthComparison, MonthWatch
+from balcao.service.month_comparison import (
+    Comparer,
+    ComparisonMeasured,
+    MonthComparison,
+    MonthWatch,
+)
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.service.rechecking import Rechecking
@@ -67,6 +72,8 @@ def build(
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)
 
+    metrics.comparison = measured = ComparisonMeasured(desk.months, now_ms)
+
     async def write_counts() -> None:
         await availability.write_last()
         await deprecated_uses.write_last()
@@ -102,6 +109,7 @@ def build(
             rechecking.periodic(),
             secrets.periodic(),
             MonthWatch(live_store, desk.months, now_ms).periodic(),
+            measured.periodic(),
             *mail.periodic_tasks(),
             *webhooks.periodic_tasks(),
         ],

@@ -17,7 +17,7 @@ from pathlib import Path
 import structlog
 
 from balcao.core.month_comparison import Comparison, WatchedSubject
-from balcao.core.month_switch import MonthInUse, MonthSwitch
+from balcao.core.month_switch import ComparisonFigures, MonthInUse, MonthSwitch
 from balcao.home import make_durable
 from balcao.opendata.comparing import file_of_month
 from balcao.opendata.errors import OpenDataError
@@ -30,6 +30,7 @@ from balcao.storage.desk.months import COMPARISON, Months
 log = structlog.get_logger()
 
 POLL_SECONDS = 2.0
+MEASURED_SECONDS = 15.0
 SEEN = "month-seen"  # a file of the store: the month that this node used when it looked last
 
 # A step of the job ends after this time, which counts as progress.
@@ -74,6 +75,26 @@ class MonthWatch:
             return seen, f"{current_edition(self.store).extraction_date:%Y-%m}"
         except OpenDataError:
             return seen, None
+
+
+@dataclass(slots=True)
+class ComparisonMeasured:
+    """Figures of the last comparison for the metrics, read from the database periodically."""
+
+    months: Months
+    now_ms: Callable[[], int]
+    _last: ComparisonFigures | None = None
+
+    def __call__(self) -> tuple[ComparisonFigures, float] | None:
+        """Return the figures, and the seconds that it took; None: no change is recorded."""
+        return None if self._last is None else (self._last, self._last.seconds(self.now_ms()))
+
+    def periodic(self) -> Periodic:
+        return Periodic("month_comparison_figures", self.poll, MEASURED_SECONDS)
+
+    async def poll(self) -> None:
+        """Read the figures. Raises `StorageFailed`."""
+        self._last = await self.months.last_comparison()
 
 
 def _month_in_use(store: Path) -> MonthInUse | None:

@@ -37,6 +37,9 @@ JOBS_FAILED_DAYS = 30
 # Events are listed for as long (contract 12.5).
 EVENT_DAYS = 90
 
+# Corrections after a return name events, which are listed for less; the rest is history.
+MONTH_DAYS = 730
+
 # An exported file is downloaded soon, or made again (contract 15.6).
 EXPORT_DAYS = 7
 
@@ -202,6 +205,7 @@ class Retention:
             ),
             "events": await self.desk.events.purge(now - EVENT_DAYS * DAY_MS),
             "portfolios": await self.desk.wallets.purge(now - EVENT_DAYS * DAY_MS),
+            "month_comparisons": await self.desk.months.purge(now - MONTH_DAYS * DAY_MS),
             "webhook_deliveries": await self.desk.webhook_deliveries.purge(
                 now - DELIVERIES_KEPT_DAYS * DAY_MS
             ),

@@ -20,20 +20,19 @@ from balcao.core.month_comparison import (
     cause,
     watches_month,
 )
-from balcao.core.month_switch import MonthInUse, MonthSwitch, month_left
+from balcao.core.month_switch import ComparisonFigures, MonthInUse, MonthSwitch, month_left
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.events import lock_account, write_events
 from balcao.storage.desk.item_events import HEAD_COLUMNS, head_of, write_item_events
 from balcao.storage.desk.jobs import enqueue
+from balcao.storage.desk.month_history import SWITCH, last_comparison, last_switch, purge_switch
 from balcao.storage.engine import Engine
 
 COMPARISON = "month_comparison"  # the kind of its jobs; `about` is the number of the change
 COMPARED_AT_ONCE = 500
 SWITCHED, COMPARED = "base.trocada", "carteira.comparada"
 
-_SWITCH = "switch_id, from_month, to_month, base_date, at_ms, ended_ms"
-_LAST = f"SELECT {_SWITCH} FROM month_switch ORDER BY switch_id DESC LIMIT 1"  # noqa: S608 - ours
-_FIND = f"SELECT {_SWITCH} FROM month_switch WHERE switch_id = ?"  # noqa: S608 - ours
+_FIND = f"SELECT {SWITCH} FROM month_switch WHERE switch_id = ?"  # noqa: S608 - ours
 _EARLIER_OPEN = "SELECT 1 FROM month_switch WHERE switch_id < ? AND ended_ms IS NULL LIMIT 1"
 _RECORD = (
     "INSERT INTO month_switch (from_month, to_month, base_date, establishments, at_ms)"
@@ -112,9 +111,13 @@ class Months:
         self._run_in_writer = engine.run_in_writer
         self._set_registry = engine.queries["set_registry"]
 
-    async def last(self) -> MonthSwitch | None:
-        """Return the last recorded change of the month in use."""
-        return await self._run_in_writer(last_switch)
+    async def last_comparison(self) -> ComparisonFigures | None:
+        """Return the comparison after the last change of the month; None: none is recorded."""
+        return await self._run_in_writer(last_comparison)
+
+    async def purge(self, before_ms: int) -> int:
+        """Remove some rows of an older change; the last one is kept. Return the number."""
+        return await self._run_in_writer(lambda connection: purge_switch(connection, before_ms))
 
     async def find(self, switch_id: int) -> MonthSwitch | None:
         """Return a change of the month in use."""
@@ -249,12 +252,6 @@ def advance(connection: SqlConnection, values: Sequence[object]) -> Sequence[Any
     """Store a portfolio's position and counts. Return the counts and the beginning."""
     (row,) = connection.execute(_ADVANCE, values).fetchall()
     return tuple(row)
-
-
-def last_switch(connection: SqlConnection) -> MonthSwitch | None:
-    """Return the last recorded change of the month in use."""
-    row = connection.execute(_LAST).fetchone()
-    return None if row is None else MonthSwitch(*row)
 
 
 def _next_portion(connection: SqlConnection, switch: MonthSwitch, limit: int) -> Portion | None:

@@ -98,10 +98,12 @@ async def fetch(context: PageContext) -> Response:
 async def _shown(context: PageContext, alert: str | None = None) -> Response:
     fetching = await requested.status_of(context, "opendata_fetch")
     stores = [await _store(context.tools, mode) for mode in MODES]
+    comparison = await context.tools.desk.months.last_comparison()
     return context.page(
         "operador/_dados_abertos.html" if context.is_fragment else "operador/dados_abertos.html",
         409 if alert else 200,
         stores=stores,
+        comparison=comparison,
         every="3s" if fetching.running or any(one.is_running for one in stores) else "30s",
         requested=fetching,
         message=_DONE.get(context.query("feito")),
