@@ -317,6 +317,7 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.database = True, 0
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
     metrics.month = lambda: (40, ("baixando", 1, 2))
+    metrics.webhooks = lambda: ([("ativo", 1)], 1, 1_000, {"http_2xx": 1})
     metrics.comparison = lambda: (
         ComparisonFigures(MonthSwitch(1, "2026-07", "2026-08", "2026-08-08", 1), 3, 2, 1),
         9.0,
