@@ -4,6 +4,8 @@ from typing import Any
 
 from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
 from balcao.core.company import Company
+from balcao.core.fgts_regularity import FgtsRegularity
+from balcao.core.labour_certificate import LabourCertificate
 from balcao.core.questions import Inquiry, Record
 from balcao.core.registration import RegisteredAddress, Registration, Registrations
 from balcao.core.suframa import NumberedText, ZoneRecord
@@ -26,6 +28,9 @@ ALL_UFS = (
 
 FEDERAL = "/consultas/v2/certidao-negativa-de-debitos-federal"
 STATE = "/consultas/v2/certidao-negativa-de-debitos-estadual"
+
+LABOUR = "/consultas/v2/certidao-negativa-de-debitos-trabalhistas"
+FGTS = "/consultas/v2/regularidade-fgts"
 
 # Companies about which every source of the sandbox fails, and what is then answered.
 FAILING = {
@@ -67,6 +72,16 @@ def state(cnpj: str = CNPJ, query: str = "uf=SP") -> str:
     """Return the address of a lookup of a state certificate."""
     path = f"/consultas/v2/certidao-negativa-de-debitos-estadual/{cnpj}"
     return path + (f"?{query}" if query else "")
+
+
+def labour(query: str = f"cnpj={CNPJ}") -> str:
+    """Return the address of a lookup of a labour certificate."""
+    return f"{LABOUR}?{query}"
+
+
+def fgts(cnpj: str = CNPJ, query: str = "") -> str:
+    """Return the address of a lookup of an employer's regularity."""
+    return f"{FGTS}/{cnpj}" + (f"?{query}" if query else "")
 
 
 def federal_of(document: str, query: str = "", birth: str = "19800101") -> str:
@@ -139,6 +154,43 @@ def a_state(document: str = CNPJ, uf: str = "SP", **fields: Any) -> StateCertifi
     return StateCertificate(document=document, uf=uf, **(known | fields))
 
 
+def a_labour(document: str = CNPJ, **fields: Any) -> LabourCertificate:
+    """Return a CND issued on the day of `NOW_MS`."""
+    known: dict[str, Any] = {
+        "kind": "CND",
+        "title": "CERTIDÃO NEGATIVA DE DÉBITOS TRABALHISTAS",
+        "number": "71234567/2026",
+        "name": NAME,
+        "issued_on": "2026-08-05",
+        "issued_time": "12:00:00",
+        "validity": "2027-02-01",
+        "issued": True,
+        "listed": False,
+        "provider_code": 200,
+        "provider_billable": True,
+        "provider_elapsed_ms": 9870,
+        "receipt": A_PDF,
+    }
+    return LabourCertificate(document=document, **(known | fields))
+
+
+def an_fgts(registration: str = CNPJ, **fields: Any) -> FgtsRegularity:
+    """Return a regularity that is in force for three weeks, counted from `NOW_MS`."""
+    known: dict[str, Any] = {
+        "situation": "regular",
+        "number": "2026080100000000000001",
+        "name": NAME,
+        "issued_on": "2026-08-01",
+        "valid_from": "2026-08-01",
+        "validity": "2026-08-30",
+        "provider_code": 200,
+        "provider_billable": True,
+        "provider_elapsed_ms": 12400,
+        "receipt": A_PDF,
+    }
+    return FgtsRegularity(registration=registration, **(known | fields))
+
+
 AN_ADDRESS = RegisteredAddress(
     logradouro="RUA DAS ACACIAS FICTICIAS",
     numero="100",
@@ -171,6 +223,10 @@ def a_record(inquiry: Inquiry) -> Record:
             return a_federal(document)
         case "state_certificate":
             return a_state(document, inquiry.uf or "")
+        case "labour_certificate":
+            return a_labour(document)
+        case "fgts_regularity":
+            return an_fgts(document)
     those = (a_registration(endereco=AN_ADDRESS if inquiry.addresses else None),)
     return registrations(
         document,

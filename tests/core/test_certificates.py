@@ -10,10 +10,10 @@ from balcao.core.calendar import day_starts_ms
 from balcao.core.certificates import (
     FederalCertificate,
     StateCertificate,
-    federal_may_serve,
-    federal_valid_until,
+    may_serve,
     state_may_serve,
     state_valid_until,
+    valid_until,
 )
 
 CNPJ = "90010001000100"
@@ -122,7 +122,7 @@ def test_the_effective_validity_is_the_later_one(
 )
 def test_the_last_day_of_a_federal_entry(fields: dict[str, Any], until: str | None) -> None:
     """The day before the effective validity; today for what is no CND or CPEND; else none."""
-    assert federal_valid_until(federal(**fields), ASKED) == until
+    assert valid_until(federal(**fields), ASKED) == until
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_certificate_is_served_until_the_end_of_the_day_before(
     day: str, hour: float, served: bool
 ) -> None:
     """Brazilian civil days: never on the validity date itself."""
-    assert federal_may_serve(federal(), ASKED, at(day, hour)) is served
+    assert may_serve(federal(), ASKED, at(day, hour)) is served
     assert state_may_serve(state(validity="2026-12-17"), ASKED, at(day, hour)) is served
 
 
@@ -165,7 +165,7 @@ def test_a_negative_is_served_for_an_hour_of_its_day(
 ) -> None:
     """60 minutes, and not after midnight (contract 4.6)."""
     asked = at("2026-08-05", asked_hour)
-    assert federal_may_serve(federal(kind=kind), asked, asked + after_ms) is served
+    assert may_serve(federal(kind=kind), asked, asked + after_ms) is served
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_the_last_day_of_a_state_entry(fields: dict[str, Any], until: str | None
 @pytest.mark.parametrize("day", ["0001-01-01", "0001-01-02", "9999-12-31"])
 def test_the_ends_of_the_calendar_are_no_accident(day: str) -> None:
     """A nonsense date of a source breaks nothing, and the first ones are long over."""
-    assert federal_may_serve(federal(validity=day), ASKED, ASKED) is (day == "9999-12-31")
+    assert may_serve(federal(validity=day), ASKED, ASKED) is (day == "9999-12-31")
     assert state_may_serve(state(validity=day), ASKED, ASKED) is (day == "9999-12-31")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from balcao.core.documents import without_cpf
-from balcao.core.receipts import Receipt, ReceiptSubject, file_name
+from balcao.core.receipts import Receipt, ReceiptSubject, file_name, proven
 
 USUAL: dict[str, Any] = {
     "document": "90010001000100",
@@ -64,14 +64,20 @@ USUAL: dict[str, Any] = {
 )
 def test_files_are_named_for_people(about: dict[str, Any], name: str) -> None:
     receipt = Receipt("n1", 1, "d", "application/pdf", 1, ReceiptSubject(**{**USUAL, **about}))
-    assert file_name(receipt) == name
+    assert receipt.about is not None
+    uf = receipt.about.uf
+    kind = f"{proven(receipt.about.verdict)}-{f'estadual-{uf}' if uf else 'federal'}"
+    assert file_name(receipt, kind) == name
     assert name.isascii()
 
 
 def test_html_likewise_and_by_its_number_where_nobody_remembers() -> None:
     html = Receipt("n1", 1, "d", "text/html", 1, ReceiptSubject(**USUAL))
-    assert file_name(html) == "CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.html"
-    assert file_name(Receipt("n1", 1, "d", "application/pdf", 1)) == "certidao-n1.pdf"
+    assert (
+        file_name(html, "CND-federal")
+        == "CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.html"
+    )
+    assert file_name(Receipt("n1", 1, "d", "application/pdf", 1), "") == "certidao-n1.pdf"
 
 
 @pytest.mark.parametrize(

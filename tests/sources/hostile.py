@@ -33,6 +33,8 @@ from tests.sources import (
     test_serpro_cnd,
 )
 from tests.sources import test_infosimples_federal_cert as infosimples_federal
+from tests.sources import test_infosimples_fgts as infosimples_fgts
+from tests.sources import test_infosimples_labour_cert as infosimples_labour
 from tests.sources import test_infosimples_registrations as infosimples_registrations
 from tests.sources import test_infosimples_state_cert as infosimples_state
 from tests.sources.adapters import CNPJ
@@ -245,6 +247,28 @@ READERS: Mapping[str, Reader] = {
             ),
             ["data", 0, "normalizado_cnpj"],
             ["data", 0, "certidao_mensagem"],
+            ["code"],
+        ),
+        Reader(
+            "infosimples: labour_certificate",
+            "infosimples",
+            "labour_certificate",
+            _enveloped(
+                _lasting(infosimples_labour.SAVED, "emissao_data", "validade", "validade_data")
+            ),
+            ["data", 0, "normalizado_cnpj"],
+            ["data", 0, "nome"],
+            ["code"],
+        ),
+        Reader(
+            "infosimples: fgts_regularity",
+            "infosimples",
+            "fgts_regularity",
+            _enveloped(
+                _lasting(infosimples_fgts.SAVED, "validade_inicio_data", "validade_fim_data")
+            ),
+            ["data", 0, "inscricao"],
+            ["data", 0, "razao_social"],
             ["code"],
         ),
         Reader(

@@ -25,7 +25,16 @@ from balcao.providers.minha_receita.settings import MinhaReceitaSettings
 from balcao.providers.sefaz.settings import SefazSettings
 from balcao.providers.serpro.settings import SerproSettings
 from tests.providers import PROVIDERS
-from tests.records import company, federal_of, producer, sintegra, state_of, suframa
+from tests.records import (
+    company,
+    federal_of,
+    fgts,
+    labour,
+    producer,
+    sintegra,
+    state_of,
+    suframa,
+)
 from tests.service import Reply, Service, open_service
 from tests.sources import hostile
 from tests.sources.adapters import CNPJ
@@ -44,6 +53,8 @@ DEPLOYMENTS: Sequence[Mapping[str, str]] = (
         "suframa": "cnpja",
         "federal_certificate": "infosimples",
         "state_certificate": "infosimples",
+        "labour_certificate": "infosimples",
+        "fgts_regularity": "infosimples",
     },
     {"company": "cnpja", "state_registration": "cnpja", "federal_certificate": "serpro_cnd"},
     {
@@ -179,6 +190,10 @@ def address(reader: Reader, *, online: bool = True) -> str:
             return suframa(CNPJ, "cache=0" if online else "")
         case "federal_certificate":
             return federal_of(CNPJ, "atualizar_online=true" if online else "")
+        case "labour_certificate":
+            return labour(f"cnpj={CNPJ}" + ("&atualizar_online=true" if online else ""))
+        case "fgts_regularity":
+            return fgts(CNPJ, "atualizar_online=true" if online else "")
         case _:
             return state_of(CNPJ, "SP", "atualizar_online=true" if online else "")
 

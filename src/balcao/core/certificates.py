@@ -1,4 +1,4 @@
-"""Tax clearance certificates: records of the sources, and until when they may be served.
+"""Certificates: what their records share, those of the treasuries, and how long each is served.
 
 Specification, "Federal joint tax clearance certificate", "State tax clearance certificate",
 "Cache"; contract 3, 4.6 to 4.8, 8. Days are civil days in Brasília, as ISO text `YYYY-MM-DD`,
@@ -6,19 +6,22 @@ which sorts like the days themselves.
 """
 
 import datetime
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import msgspec
 
 from balcao.core.calendar import civil_day_text
 from balcao.core.documents import Cnpj
 from balcao.core.freshness import is_ahead
+from balcao.core.personal import mask_cpf_in_text
 from balcao.core.questions import Inquiry, Record
 
 CertificateType: TypeAlias = Literal["CND", "CPEND", "CPD"]
 
-# The outcome of a request: `none` if nothing was issued, `other` if the type is unknown.
+# The outcome of a request: `none` if nothing was issued, `other` if the type is unknown. Of FGTS
+# regularity: CND if regular, CPD if not, `none` if not provable online, `other` if not registered.
 Verdict: TypeAlias = Literal["CND", "CPEND", "CPD", "other", "none"]
 
 # A negative result may change as soon as debts are paid (contract 4.6).
@@ -51,7 +54,48 @@ class CertificateSummary(msgspec.Struct, frozen=True, gc=False):
         return self.verdict in ("CND", "CPEND") and self.validity is None
 
 
-class FederalCertificate(Record, frozen=True, omit_defaults=True):
+class Certificate(Record, frozen=True):
+    """A source's answer about a certificate, also if none was issued."""
+
+    @property
+    def good(self) -> bool:
+        """Whether it proves what it was asked for."""
+        raise NotImplementedError
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether nothing was issued, which proves no debts either."""
+        raise NotImplementedError
+
+    @property
+    def verdict(self) -> Verdict:
+        raise NotImplementedError
+
+    @property
+    def last_day(self) -> str | None:
+        """The last day on which it proves something."""
+        raise NotImplementedError
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether it has what it is checked by, and a last day; else it is not kept."""
+        raise NotImplementedError
+
+    @property
+    def codes(self) -> Sequence[str | None]:
+        """The codes and numbers printed on it, by which people search for it."""
+        raise NotImplementedError
+
+    def without_cpf(self) -> Self:
+        """Mask the owner's CPF, which ends a sole trader's name and may occur in messages."""
+        raise NotImplementedError
+
+    def timed(self, elapsed_ms: int) -> Self:
+        """Return the record with our own measure of the source's time, if it reports none."""
+        return self
+
+
+class FederalCertificate(Certificate, frozen=True, omit_defaults=True):
     """A source's answer about a taxpayer's federal certificate, also if none was issued."""
 
     document: str  # CNPJ or CPF, without punctuation
@@ -89,10 +133,35 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True):
         return self.kind in ("CND", "CPEND")
 
     @property
+    def inconclusive(self) -> bool:
+        return self.kind is None
+
+    @property
     def verdict(self) -> Verdict:
         if self.kind is not None:
             return self.kind
         return "other" if self.kind_text or self.title else "none"
+
+    @property
+    def last_day(self) -> str | None:
+        return self.effective_validity
+
+    @property
+    def is_identified(self) -> bool:
+        return self.code is not None and self.validity is not None
+
+    @property
+    def codes(self) -> Sequence[str | None]:
+        return (self.code,)
+
+    def without_cpf(self) -> Self:
+        name, message = mask_cpf_in_text(self.name) or "", mask_cpf_in_text(self.message)
+        return msgspec.structs.replace(self, name=name, message=message)
+
+    def timed(self, elapsed_ms: int) -> Self:
+        if self.provider_elapsed_ms:
+            return self
+        return msgspec.structs.replace(self, provider_elapsed_ms=elapsed_ms)
 
     def flaw(self, inquiry: Inquiry) -> str | None:
         asked = inquiry.document  # a branch has the certificate of its head office
@@ -101,7 +170,7 @@ class FederalCertificate(Record, frozen=True, omit_defaults=True):
         return self.another(self.document, inquiry)
 
 
-class StateCertificate(Record, frozen=True, omit_defaults=True):
+class StateCertificate(Certificate, frozen=True, omit_defaults=True):
     """A state treasury's answer about a company's certificate, also if none was issued."""
 
     document: str
@@ -125,30 +194,50 @@ class StateCertificate(Record, frozen=True, omit_defaults=True):
     def verdict(self) -> Verdict:
         return "CND" if self.good else "none"  # states issue no other kinds (specification)
 
+    @property
+    def inconclusive(self) -> bool:
+        return not self.good
+
+    @property
+    def last_day(self) -> str | None:
+        return self.validity
+
+    @property
+    def is_identified(self) -> bool:
+        return self.validity is not None
+
+    @property
+    def codes(self) -> Sequence[str | None]:
+        return (self.code, self.number)
+
+    def without_cpf(self) -> Self:
+        message, fiscal = mask_cpf_in_text(self.message), mask_cpf_in_text(self.fiscal_message)
+        return msgspec.structs.replace(self, message=message, fiscal_message=fiscal)
+
     def flaw(self, inquiry: Inquiry) -> str | None:
         if self.uf != inquiry.uf:
             return "respondeu sobre outra UF"
         return self.another(self.document, inquiry)
 
 
-def federal_valid_until(certificate: FederalCertificate, asked_ms: int) -> str | None:
+def valid_until(certificate: Certificate, asked_ms: int) -> str | None:
     """Return the last day on which the entry may be served from the cache; None: never.
 
-    CND and CPEND with code and validity: the day before the effective validity. Other results may
-    change after regularization: the day on which the source was asked (contract 4.6).
+    A good one with its code or number and validity: the day before its last one. Other results may
+    change after regularization: the day on which the source was asked (contract 4.6, 4.14).
     """
     if not certificate.good:
         return civil_day_text(asked_ms)
-    if certificate.code is None or certificate.validity is None:
+    if not certificate.is_identified:
         return None
-    assert certificate.effective_validity is not None
-    last = _day_before(certificate.effective_validity)
+    assert certificate.last_day is not None
+    last = _day_before(certificate.last_day)
     return last if last >= civil_day_text(asked_ms) else None
 
 
-def federal_may_serve(certificate: FederalCertificate, asked_ms: int, now_ms: int) -> bool:
+def may_serve(certificate: Certificate, asked_ms: int, now_ms: int) -> bool:
     """Return whether the entry may be served now by a strategy that reads the cache first."""
-    last = federal_valid_until(certificate, asked_ms)
+    last = valid_until(certificate, asked_ms)
     if last is None or civil_day_text(now_ms) > last:
         return False
     if certificate.good:

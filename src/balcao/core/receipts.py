@@ -51,7 +51,8 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
     media_type: MediaType
     size_bytes: int
     about: ReceiptSubject | None = None  # None: no longer known
-    cnpj: str | None = None  # the one named by a company's federal certificate
+    cnpj: str | None = None  # the one named by a company's certificate
+    operation: str = ""  # the path of the lookup that obtained it; empty: not read
 
 
 class ReceiptNumbers(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ class ReceiptNumbers(msgspec.Struct, frozen=True):
     base_url: str = ""  # empty: addresses are relative to the service
 
     def private(self, account_id: int, stored: StoredReceipt, cnpj: str | None = None) -> Receipt:
-        """Return a federal receipt; every account that obtained it has its own number for it.
+        """Return a private receipt; every account that obtained it has its own number for it.
 
         `cnpj`: the one in the certificate; None: it is a person's.
         """
@@ -94,18 +95,23 @@ def certificate_summary(
     return CertificateSummary(verdict, validity, name, number, media_type, issued_on)
 
 
-def file_name(receipt: Receipt) -> str:
+def proven(verdict: Verdict) -> str:
+    """Return the type of certificate that a verdict stands for, or `certidao`."""
+    return _PROVEN.get(verdict, "certidao")
+
+
+def file_name(receipt: Receipt, kind: str) -> str:
     """Return the file name of a receipt: ASCII, valid on every file system, without a whole CPF.
 
-    `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`, or its number if its subject is
-    unknown. In a header it needs no quoting (RFC 6266, RFC 8187).
+    `CND-federal_90010001000100_EMPRESA-ATIVA_vale-2027-02-15.pdf`, of which `kind` is the
+    beginning, or its number if its subject is unknown. In a header it needs no quoting (RFC 6266,
+    RFC 8187).
     """
     about, extension = receipt.about, extension_of(receipt)
     if about is None:
         return f"certidao-{receipt.receipt_id}.{extension}"
-    kind = _PROVEN.get(about.verdict, "certidao")
     parts = (
-        f"{kind}-estadual-{about.uf}" if about.uf else f"{kind}-federal",
+        kind,
         about.document.replace("*", "x"),
         short_name(about.name or ""),
         f"vale-{about.validity[:10]}" if about.validity else "",

@@ -8,6 +8,8 @@
     registrations_of_person("12345678909")  its registrations as a rural producer
     federal_certificate_of("12345678000195", today)  its tax clearance, of a CPF as well
     state_certificate_of("12345678000195", "SP", today)
+    labour_certificate_of("12345678000195", today)  of a CPF as well
+    fgts_regularity_of("12345678000195", today)
     head_office_of("12345678")          the CNPJ that its federal certificate names
 
 All are pure functions of the document (certificates: and of the day), on every machine and Python
@@ -24,6 +26,8 @@ from balcao.fiction.certificates import (
 )
 from balcao.fiction.companies import company_of
 from balcao.fiction.establishments import establishment_of
+from balcao.fiction.fgts import fgts_regularity_of
+from balcao.fiction.labour import labour_certificate_of
 from balcao.fiction.people import person_of
 from balcao.fiction.registrations import registrations_of, registrations_of_person
 from balcao.fiction.sandbox import EXISTING_COMPANIES, exists
@@ -35,7 +39,9 @@ __all__ = [
     "establishment_of",
     "exists",
     "federal_certificate_of",
+    "fgts_regularity_of",
     "head_office_of",
+    "labour_certificate_of",
     "person_of",
     "registrations_of",
     "registrations_of_person",

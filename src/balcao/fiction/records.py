@@ -202,3 +202,51 @@ class StateFiction(msgspec.Struct, frozen=True):
     fiscal_message: str
     message: str
     receipt: ReceiptKind
+
+
+class LabourKind(StrEnum):
+    """The kind of a labour certificate."""
+
+    CND = "negative"
+    CPEND = "positive with effects of negative"
+    CPD = "positive"
+    NONE = "none can be issued"
+
+
+class LabourFiction(msgspec.Struct, frozen=True):
+    """A labour debt certificate, issued today, or the absence of one (`kind`)."""
+
+    document: str
+    kind: LabourKind
+    title: str  # as printed; empty if nothing can be issued
+    number: str
+    name: str
+    issued_on: date
+    validity: date
+    lawsuits: tuple[str, ...]
+    receipt: ReceiptKind
+
+
+class FgtsKind(StrEnum):
+    """The situation of an employer, and how Caixa reports it."""
+
+    REGULAR = "regular"
+    IRREGULAR = "irregular"
+    IMPEDED = "impediments"
+    UNPROVEN = "not provable online"
+    UNREGISTERED = "not registered"
+    UNKNOWN = "unknown to Caixa"
+    TECHNICAL = "operation not carried out"
+
+
+class FgtsFiction(msgspec.Struct, frozen=True):
+    """A registration's certificate of regularity; its days count from first to last."""
+
+    document: str
+    kind: FgtsKind
+    name: str
+    address: str
+    numbers: tuple[str, ...]  # of the newest certificates, the one in force first
+    valid_from: tuple[date, ...]  # of the same
+    validity: tuple[date, ...]
+    receipt: ReceiptKind

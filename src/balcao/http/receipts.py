@@ -1,8 +1,8 @@
 """Receipts, fetched at the addresses that `print` names (specification, "Receipt download").
 
-Contract 7.3: the federal ones are private to the account that obtained them, the state ones
-public. Nothing in them can run in a browser: PDFs were checked before they were stored, HTML is
-sent as an attachment, in a sandbox without any rights.
+Contract 7.3: the state ones are public, the others private to the account that obtained them.
+Nothing in them can run in a browser: PDFs were checked before they were stored, HTML is sent as an
+attachment, in a sandbox without any rights.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,11 @@ from balcao.http.read import Request
 from balcao.http.routes import PREFIX, Answer, Route
 from balcao.http.texts import TAG_RECEIPTS, TEXT, UUID_SCHEMA
 from balcao.http.write import Headers, Pieces
+from balcao.operations import ALL_OPERATIONS
+from balcao.operations.certificates.lookup import CertificateLookup
 from balcao.operations.federal_certificate.operation import FederalCertificateLookup
+from balcao.operations.fgts_regularity.operation import FgtsRegularityLookup
+from balcao.operations.labour_certificate.operation import LabourCertificateLookup
 from balcao.operations.parameters import Parameter
 from balcao.operations.state_certificate.operation import StateCertificateLookup
 from balcao.storage.contract import Blobs
@@ -27,6 +31,9 @@ WHOLE_BYTES_MAX = 262_144
 RECENT_MAX = 64
 
 _PRIVATE, _PUBLIC = "private, no-store", "public, max-age=86400, immutable"
+_LOOKUPS: Mapping[str, type[CertificateLookup]] = {
+    each.path: each for each in ALL_OPERATIONS if issubclass(each, CertificateLookup)
+}
 _NUMBER = Parameter(
     "receipt_id", "O fim do endereço em `print`.", UUID_SCHEMA, place="path", required=True
 )
@@ -40,6 +47,27 @@ def _file_headers(caching: str, disposition: str) -> Mapping[str, Header]:
         ),
         "Cache-Control": Header("Quem pode guardar o arquivo.", {**TEXT, "const": caching}),
     }
+
+
+def _private_route(lookup: type[CertificateLookup], id: str, of: str) -> Route:
+    return Route(
+        f"{PREFIX}{lookup.path}/print/{{receipt_id}}",
+        f"comprovante-{id}",
+        needs_key=True,
+        id=f"comprovante_{id}",
+        tag=TAG_RECEIPTS,
+        summary=f"Comprovante de {of}",
+        text=(
+            "PDF ou HTML. Precisa de uma chave da conta que fez a consulta. Com a de outra conta,"
+            " a resposta é 404. O HTML vem como arquivo anexo, sem conteúdo executável."
+        ),
+        parameters=(_NUMBER,),
+        gives=[File("application/pdf"), File("text/html")],
+        outcome="O documento, como a fonte o emitiu.",
+        headers=_file_headers(_PRIVATE, "Nome do arquivo. O HTML vem como anexo (`attachment`)."),
+        tells_cost=False,
+        problems=(OperationNotAllowed, ReceiptNotFound, StorageFailed),
+    )
 
 
 class ReceiptRoutes:
@@ -56,33 +84,19 @@ class ReceiptRoutes:
         if forget_callbacks is not None:
             forget_callbacks.append(self._recent.clear)
 
-    @Route(
-        f"{PREFIX}{FederalCertificateLookup.path}/print/{{receipt_id}}",
-        "comprovante-federal",
-        needs_key=True,
-        id="comprovante_federal",
-        tag=TAG_RECEIPTS,
-        summary="Comprovante de uma certidão federal",
-        text=(
-            "PDF ou HTML. Precisa de uma chave da conta que fez a consulta. Com a de outra conta,"
-            " a resposta é 404. O HTML vem como arquivo anexo, sem conteúdo executável."
-        ),
-        parameters=(_NUMBER,),
-        gives=[File("application/pdf"), File("text/html")],
-        outcome="O documento, como a fonte o emitiu.",
-        headers=_file_headers(_PRIVATE, "Nome do arquivo. O HTML vem como anexo (`attachment`)."),
-        tells_cost=False,
-        problems=(OperationNotAllowed, ReceiptNotFound, StorageFailed),
-    )
+    @_private_route(FederalCertificateLookup, "federal", "uma certidão federal")
+    @_private_route(LabourCertificateLookup, "trabalhista", "uma certidão trabalhista")
+    @_private_route(FgtsRegularityLookup, "fgts", "uma regularidade do FGTS")
     async def private(self, request: Request) -> Answer:
-        """Return a federal receipt, to keys of its account that serve the operation.
+        """Return a private receipt, to keys of its account that serve its operation.
 
         Raises `OperationNotAllowed`.
         """
+        operation = request.path.removeprefix(PREFIX).partition("/")[0]
         seen = request.caller.visible_operations if request.caller else None
-        if seen is not None and FederalCertificateLookup.path not in seen:
+        if seen is not None and operation not in seen:
             raise OperationNotAllowed
-        return 200, *await self.fetch(request.rest, {request.account_id})
+        return 200, *await self.fetch(request.rest, {request.account_id}, operation)
 
     @Route(
         f"{PREFIX}{StateCertificateLookup.path}/print/{{receipt_id}}",
@@ -102,18 +116,26 @@ class ReceiptRoutes:
     )
     async def public(self, request: Request) -> Answer:
         """Return a state receipt, to anyone who has its number."""
-        return 200, *await self.fetch(request.rest, {None})
+        return 200, *await self.fetch(request.rest, {None}, StateCertificateLookup.path)
 
     async def fetch(
-        self, number: str, owners: Collection[int | None], *, download: bool = False
+        self,
+        number: str,
+        owners: Collection[int | None],
+        operation: str | None = None,
+        *,
+        download: bool = False,
     ) -> tuple[Headers, bytes | Pieces]:
         """Return headers and content of a receipt that belongs to one of `owners`.
 
-        The owner of a public receipt is None. `download`: as an attachment, even if a browser
-        could show it. Raises `ReceiptNotFound`, `StorageFailed`.
+        The owner of a public receipt is None. `operation`: the path of the one that must have
+        obtained it. `download`: as an attachment, even if a browser could show it. Raises
+        `ReceiptNotFound`, `StorageFailed`.
         """
         receipt = self._desk.receipt(number.lower())
         if receipt is None or receipt.account_id not in owners:
+            raise ReceiptNotFound
+        if operation is not None and receipt.operation != operation:
             raise ReceiptNotFound
         return _headers(receipt, download=download), await self._content(receipt)
 
@@ -143,7 +165,7 @@ async def _chained(first: bytes, others: AsyncIterator[bytes]) -> AsyncGenerator
 def _headers(receipt: Receipt, *, download: bool) -> Headers:
     html = receipt.media_type == "text/html"
     kind = "attachment" if html or download else "inline"
-    name = file_name(receipt)
+    name = file_name(receipt, _beginning(receipt))
     public = receipt.account_id is None
     headers: Headers = [
         (b"content-type", receipt.media_type.encode()),
@@ -155,3 +177,10 @@ def _headers(receipt: Receipt, *, download: bool) -> Headers:
     if html:
         headers.append((b"content-security-policy", b"sandbox; default-src 'none'"))
     return headers
+
+
+def _beginning(receipt: Receipt) -> str:
+    """Return how the name of a receipt's file begins; empty: its subject is unknown."""
+    if receipt.about is None:
+        return ""
+    return _LOOKUPS[receipt.operation].receipt_name(receipt.about)

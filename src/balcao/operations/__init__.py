@@ -14,6 +14,8 @@ _FOLDERS = (
     "state_registration",
     "federal_certificate",
     "state_certificate",
+    "labour_certificate",
+    "fgts_regularity",
     "rural_producer",
     "suframa",
 )

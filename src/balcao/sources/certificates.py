@@ -13,10 +13,8 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from balcao.core.calendar import BRASILIA
-from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.documents import Cnpj
 from balcao.core.errors import SourceFailed, SourceUnavailable
-from balcao.core.personal import mask_cpf_in_text
 from balcao.core.questions import Inquiry
 from balcao.operations import OPERATIONS
 from balcao.sources.contract import (
@@ -83,12 +81,10 @@ class CertificateSource(AdapterSource):
             raise
         if said is None:
             return Absent(self.name, conclusive=self._adapter.conclusive_absence)
-        record = said.certificate
-        if isinstance(record, FederalCertificate) and not record.provider_elapsed_ms:
-            elapsed_ms = round((self._now() - asked_at).total_seconds() * 1000)
-            record = msgspec.structs.replace(record, provider_elapsed_ms=elapsed_ms)
+        elapsed_ms = round((self._now() - asked_at).total_seconds() * 1000)
+        record = said.certificate.timed(elapsed_ms)
         if isinstance(inquiry.document, Cnpj):
-            record = _without_cpf(record)
+            record = record.without_cpf()
         if said.receipt is not None:
             stored = await self._receipt_storage.keep(self.name, said.receipt, deadline)
             record = msgspec.structs.replace(record, receipt=stored)
@@ -97,10 +93,7 @@ class CertificateSource(AdapterSource):
     def _checked(self, inquiry: Inquiry, result: Issuance) -> Issuance:
         """Check that the certificate is about the inquiry and not expired before today."""
         record = validated(self.name, result.certificate, inquiry)
-        last = (
-            record.effective_validity if isinstance(record, FederalCertificate) else record.validity
-        )
-        today = self._now().astimezone(BRASILIA).date().isoformat()
+        last, today = record.last_day, self._now().astimezone(BRASILIA).date().isoformat()
         if record.good and last is not None and last < today:
             raise SourceFailed(f"{self.name}: respondeu com uma certidão vencida")
         return Issuance(record, result.receipt)
@@ -125,18 +118,6 @@ def _receipt(who: str, address: str) -> Exchange[bytes]:
     if not reply.body:
         raise SourceFailed(f"{who}: vazio")
     return reply.body
-
-
-def _without_cpf(
-    record: FederalCertificate | StateCertificate,
-) -> FederalCertificate | StateCertificate:
-    """Mask the owner's CPF, which ends a sole trader's name and may occur in messages."""
-    message = mask_cpf_in_text(record.message)
-    if isinstance(record, FederalCertificate):
-        name = mask_cpf_in_text(record.name) or ""
-        return msgspec.structs.replace(record, name=name, message=message)
-    fiscal = mask_cpf_in_text(record.fiscal_message)
-    return msgspec.structs.replace(record, message=message, fiscal_message=fiscal)
 
 
 def _recorded(conversation: Exchange[Issuance], requests: list[HttpRequest]) -> Exchange[Issuance]:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import msgspec
 
-from balcao.core.certificates import FederalCertificate, StateCertificate, StoredReceipt
+from balcao.core.certificates import Certificate, StoredReceipt
 from balcao.core.questions import Inquiry, Part, Record
 
 
@@ -132,7 +132,7 @@ class Issuance:
     or None. It is not part of the record, which names the stored copy.
     """
 
-    certificate: FederalCertificate | StateCertificate
+    certificate: Certificate
     receipt: bytes | str | None = field(default=None, repr=False)
 
 

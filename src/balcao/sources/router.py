@@ -22,6 +22,7 @@ from balcao.core.errors import (
     SourceRefused,
     SourceUnavailable,
 )
+from balcao.core.fgts_regularity import FgtsRegularity
 from balcao.core.questions import Inquiry, Part, Subject
 from balcao.core.registration import Registrations, merged
 from balcao.core.routing import Answered, AskNext, Kind, Outcome, Verdict
@@ -189,7 +190,30 @@ class SourceRouter:
                 return dataclasses.replace(answer, record=record)
             for part in state.missing_parts(answer, answer.record):
                 answer = await self._with_part(state, answer, part)
+        if isinstance(answer, Found) and isinstance(answer.record, FgtsRegularity):
+            return await self._of_head_office(inquiry, answer, answer.record, deadline)
         return answer
+
+    async def _of_head_office(
+        self, inquiry: Inquiry, answer: Found, record: FgtsRegularity, deadline: float
+    ) -> Answer:
+        """Return the head office's answer if Caixa does not know the branch (contract 4.14)."""
+        branch = inquiry.document
+        if record.situation != "nao_cadastrado" or not isinstance(branch, Cnpj):
+            return answer
+        head_office = await self._head_office_of(branch)
+        if head_office == branch:
+            return answer
+        inquiry = inquiry.about_establishment(head_office)
+        state = _Pass(self._route(inquiry), inquiry, deadline)
+        try:
+            other = await self._ask_in_order(state, state.candidates)
+        except SourceUnavailable as error:
+            # the first call was billed: the lookup must not be repeated by itself
+            raise SourceFailed(f"{error.detail}, depois da consulta pela filial") from None
+        if not isinstance(other, Found) or not isinstance(other.record, FgtsRegularity):
+            return answer
+        return answer if other.record.situation == "nao_cadastrado" else other
 
     async def _with_part(self, state: "_Pass", answer: Found, part: Part) -> Found:
         """Return the registrations with one more part, from another source if one provides it.

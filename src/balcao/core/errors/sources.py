@@ -95,7 +95,7 @@ class NewIssueRefused(SourceRefused):
 
 
 class CertificateFailed(BalcaoError):
-    """`SourceFailed` in the form of the two certificates: 400 instead of 500 (contract 3)."""
+    """`SourceFailed` in the form of the certificates: 400 instead of 500 (contract 3)."""
 
     status = 400
     code = "FALHA_TECNICA"

@@ -11,7 +11,14 @@ from typing import Any
 import msgspec
 
 from balcao.fiction import tables
-from balcao.fiction.records import FederalKind, PartnerFiction, ReceiptKind, Simples
+from balcao.fiction.records import (
+    FederalKind,
+    FgtsKind,
+    LabourKind,
+    PartnerFiction,
+    ReceiptKind,
+    Simples,
+)
 
 # Types and situations of `ccc.md`, sections 2.1 and 2.2, in their newest numbering.
 IE_NORMAL = 1
@@ -81,6 +88,22 @@ class StateRow(msgspec.Struct, frozen=True):
     receipt: ReceiptKind = ReceiptKind.PDF
 
 
+class LabourRow(msgspec.Struct, frozen=True):
+    """A promised labour certificate."""
+
+    kind: LabourKind = LabourKind.CND
+    lawsuits: int = 0
+    receipt: ReceiptKind = ReceiptKind.PDF
+
+
+class FgtsRow(msgspec.Struct, frozen=True):
+    """A promised situation at Caixa."""
+
+    kind: FgtsKind = FgtsKind.REGULAR
+    days_left: int | None = None  # to the validity; None: drawn, within 30 days
+    receipt: ReceiptKind = ReceiptKind.PDF
+
+
 class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The promised data of an establishment or a person."""
 
@@ -89,6 +112,7 @@ class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     municipality: str = "7107"  # TOM
     registrations: tuple[Row, ...] = (Row("SP"),)
     federal: FederalRow = FederalRow()
+    labour: LabourRow = LabourRow()
 
     # Companies only. All entries of a company with several establishments are the same.
     nature: str = "2062"
@@ -112,6 +136,7 @@ class Promise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     email: str = "contato@example.com"
     opened: date = date(2015, 3, 2)
     zone: ZoneRow | None = None
+    fgts: FgtsRow = FgtsRow()
     # By UF. In other UFs the certificate is drawn.
     state: dict[str, StateRow] = msgspec.field(default_factory=lambda: {"SP": StateRow()})
 

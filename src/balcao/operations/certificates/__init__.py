@@ -1,1 +1,1 @@
-"""Shared parts of the two operations about tax clearance certificates."""
+"""Shared parts of the operations about certificates."""

@@ -1,6 +1,6 @@
-"""Rules shared by the two certificates: permission, prices, failures, extensions by acts of law.
+"""Rules shared by all certificates: permission, prices, failures, extensions by acts of law.
 
-Specification, "Credits", "HTTP status" of both; contract 2.10, 3.
+Specification, "Credits", "HTTP status - federal certificate"; contract 2.10, 3, 4.14.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,10 @@ from balcao.core.errors import (
     SourceError,
     SourceFailed,
 )
-from balcao.core.extensions import FEDERAL, STATE, Extended, Extension, extended
+from balcao.core.extensions import STATE, Extended, Extension, extended
 from balcao.core.ledger import Origin, Trace
 from balcao.core.questions import Question
+from balcao.core.receipts import ReceiptSubject, proven
 from balcao.operations.contract import PROBLEMS_OF_ALL, Operation
 from balcao.operations.views import Body
 
@@ -35,7 +36,7 @@ PROBLEMS_OF_CERTIFICATES: Sequence[type[BalcaoError]] = (
 
 
 class _Recorded(msgspec.Struct):
-    """The validity in a recorded answer of either operation."""
+    """The validity in a recorded answer of any of them."""
 
     success: bool = False
     effective_validity: str | None = None
@@ -46,7 +47,9 @@ _recorded = msgspec.json.Decoder(_Recorded).decode
 
 
 class CertificateLookup(Operation):
-    """A tax clearance certificate, served by its validity, with a receipt."""
+    """A certificate, served by its validity, with a receipt."""
+
+    receipt_kind: str  # in names of files: `federal`
 
     absence = CertificateFailed
     answer_bytes_max = 10_000_000  # may include the receipt (contract 9.5)
@@ -65,6 +68,12 @@ class CertificateLookup(Operation):
         last = recorded.effective_validity or recorded.validade
         return not recorded.success or last is None or civil_day_text(now_ms) <= last
 
+    @classmethod
+    def receipt_name(cls, about: ReceiptSubject) -> str:
+        """Return how the name of a receipt's file begins: `CND-federal`, `CND-estadual-SP`."""
+        where = f"-{about.uf}" if about.uf else ""
+        return f"{proven(about.verdict)}-{cls.receipt_kind}{where}"
+
     def error_for_caller(self, error: SourceError) -> BalcaoError:
         # A source that was asked and failed is 400 here, not 500 (contract 3).
         return CertificateFailed(error.detail) if isinstance(error, SourceFailed) else error
@@ -72,15 +81,14 @@ class CertificateLookup(Operation):
 
 # The fields with the day of issue and the last day. A state certificate has no day of issue:
 # treasuries issue it when they are asked.
-_DATED: Mapping[str, tuple[str, str]] = {
-    FEDERAL: ("issued_at", "effective_validity"),
-    STATE: ("datahora", "validade"),
-}
+_DATED = ("issued_at", "effective_validity")
+_DATED_BY_STATES = ("datahora", "validade")
 
 
 def by_act(acts: Iterable[Extension], subject: str, uf: str | None, body: Body) -> Extended | None:
     """Return the act with the latest day for an answer; None if none is later than its own."""
-    issued_on, until = (body.get(name) for name in _DATED[subject])
+    names = _DATED_BY_STATES if subject == STATE else _DATED
+    issued_on, until = (body.get(name) for name in names)
     return extended(acts, subject, uf if subject == STATE else None, issued_on, until)
 
 

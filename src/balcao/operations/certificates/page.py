@@ -1,9 +1,10 @@
-"""Parts shared by the result pages of the two certificates."""
+"""Parts shared by the result pages of certificates."""
 
 import datetime
 from collections.abc import Callable, Sequence
 
-from balcao.core.calendar import civil_day_text
+from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
+from balcao.core.certificates import SHORT_CACHE_MS
 from balcao.core.extensions import Extended
 from balcao.core.writing import credits, day, instant, left
 from balcao.operations.certificates.lookup import PRICES
@@ -12,7 +13,7 @@ from balcao.operations.views import REGISTER_FIGURES, Body, Fact, FormWords, Hea
 
 
 def form(slug: str, title: str, answers: str) -> FormWords:
-    """Return the texts of one of the two forms; prices are the same."""
+    """Return the texts of a certificate's form; prices are the same."""
     return FormWords(
         slug,
         title,
@@ -31,6 +32,19 @@ def keeping(until: str | None, is_over: bool | None) -> Sequence[Fact]:
     if is_over:
         return (("Guardada", f"Não está mais guardada. A próxima consulta custa {online}"),)
     return (("Guardada até", f"{until}. Até lá, uma nova consulta custa {kept}"),)
+
+
+def keeping_of(body: Body, asked_ms: int | None, now_ms: int) -> Sequence[Fact]:
+    """Return the fact until when the result is cached; a negative one for an hour of its day."""
+    until = body["valid_until"]
+    if body["success"]:
+        return keeping(day(until) if until else None, until and civil_day_text(now_ms) > until)
+    if asked_ms is None:
+        return ()
+    tomorrow = civil_day(asked_ms) + datetime.timedelta(days=1)
+    until_ms = min(asked_ms + SHORT_CACHE_MS, day_starts_ms(tomorrow))
+    at = instant(until_ms).rpartition(" ")[2]  # within the hour, so the time is enough
+    return keeping(at, now_ms >= until_ms)
 
 
 def in_force(text: str, note: str, until: str | None, now_ms: int) -> Headline:
@@ -95,7 +109,9 @@ def outcome_of(words_of: Callable[[Body], str]) -> Callable[[Body], str | None]:
     return lambda body: words_of(body) if body.get("error") is False else None
 
 
-def outcome_fact(words_of: Callable[[Body], str]) -> SheetFact:
+def outcome_fact(
+    words_of: Callable[[Body], str],
+    text: str = "`CND`, `CPEND`, `CPD` ou por que não foi emitida.",
+) -> SheetFact:
     """Return the column of the outcome in result files."""
-    text = "`CND`, `CPEND`, `CPD` ou por que não foi emitida."
     return SheetFact("certidao", "Certidão", text, outcome_of(words_of), width=26)

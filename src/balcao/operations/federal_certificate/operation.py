@@ -4,15 +4,13 @@ Specification, endpoint 4, "Federal joint tax clearance certificate", "HTTP stat
 certificate", "Credits"; contract 2.5, 2.6, 2.8, 3, 4.6, 5.
 """
 
-import secrets
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated
 
 import msgspec
 
-from balcao.core.calendar import civil_day_text, from_ms
-from balcao.core.certificates import FederalCertificate, federal_may_serve, federal_valid_until
+from balcao.core.certificates import Certificate, FederalCertificate, valid_until
 from balcao.core.described import described, doc
 from balcao.core.documents import Cnpj, Cpf, without_cpf
 from balcao.core.errors import (
@@ -29,39 +27,34 @@ from balcao.core.errors import (
     NothingInCache,
     ParametersConflict,
 )
-from balcao.core.freshness import CACHE_FIRST, Ask, CacheEntry, Serve
 from balcao.core.idempotency import digest
 from balcao.core.ledger import Origin
 from balcao.core.outcomes import Conclusion, Delivered
 from balcao.core.questions import Inquiry, Question, Strategy
 from balcao.core.receipts import ReceiptNumbers, certificate_summary
 from balcao.core.tariff import Rule, Rules
-from balcao.operations.certificates.lookup import (
-    PRICES,
-    PROBLEMS_OF_CERTIFICATES,
-    CertificateLookup,
+from balcao.operations.certificates.kept import (
+    REFRESH,
+    SERVED_AT,
+    STRATEGY,
+    Billing,
+    KeptCertificateLookup,
+    delivered_at,
+    instant,
+    split_answer,
 )
+from balcao.operations.certificates.lookup import PRICES, PROBLEMS_OF_CERTIFICATES
 from balcao.operations.contract import AnswerContext, Example
-from balcao.operations.envelope import WITHOUT_ID, AlwaysFalse, RequestId
+from balcao.operations.envelope import AlwaysFalse, RequestId
 from balcao.operations.federal_certificate import page
 from balcao.operations.parameters import (
     BirthDate,
     DocumentParameter,
-    Flag,
     Parameter,
     Parameters,
-    StrategyChoice,
     WordChoice,
 )
 from balcao.operations.views import Body, RecordedResult, ResultView
-
-
-@described("Cobranca", "Créditos e caminho executado.")
-class Billing(msgspec.Struct, frozen=True):
-    """Credits consumed, and the path that was executed."""
-
-    credits: Annotated[int, doc("Créditos.")]
-    source: Annotated[Origin, doc("`cache` ou `online`.")]
 
 
 @described(
@@ -136,19 +129,6 @@ CNPJ = DocumentParameter(
 )
 CPF = DocumentParameter(Cpf, "CPF, com ou sem pontuação; exige data_nascimento.", place="query")
 BIRTH = BirthDate("Data de nascimento, yyyyMMdd; obrigatória com cpf.")
-STRATEGY = StrategyChoice(
-    "Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue como"
-    " válida.",
-    (
-        Strategy.CACHE_PREFERENCIAL,
-        Strategy.CACHE_SE_EXISTIR,
-        Strategy.SO_CACHE,
-        Strategy.SO_ONLINE,
-        Strategy.ONLINE_PREFERENCIAL,
-    ),
-    default=Strategy.CACHE_PREFERENCIAL,
-    field="modo",
-)
 PREFERENCE = WordChoice(
     "preferencia_emissao",
     "`2via` busca na fonte uma certidão ainda válida antes de emitir outra. `nova` emite uma nova"
@@ -156,14 +136,11 @@ PREFERENCE = WordChoice(
     ("2via", "nova"),
     empty_is_first=True,
 )
-REFRESH = Flag("atualizar_online", "`true`: consulta a fonte mesmo que haja um resultado guardado.")
 
 
 _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(FederalCertificate)
 
-# Placeholder for the only value that differs between deliveries of a certificate.
-_SERVED_AT = secrets.token_hex(16)  # cannot occur in an answer
 RULES: Rules = {
     "federal_certificate/cache": Rule(
         "certidão federal: 1 por resultado do cache",
@@ -176,7 +153,7 @@ RULES: Rules = {
 }
 
 
-class FederalCertificateLookup(CertificateLookup):
+class FederalCertificateLookup(KeptCertificateLookup):
     """Lookup of the federal tax clearance certificate."""
 
     subject = "federal_certificate"
@@ -192,6 +169,7 @@ class FederalCertificateLookup(CertificateLookup):
     )
     rules = RULES
     record = FederalCertificate
+    receipt_kind = "federal"
     sources_title = "certidão federal"
     sources = ("infosimples", "serpro_cnd")
     sources_setting = (
@@ -267,69 +245,21 @@ class FederalCertificateLookup(CertificateLookup):
             inquiry = inquiry.about_establishment(inquiry.document)
         return digest(f"{self.path} {inquiry.flight_key} {question.strategy} {question.refresh}")
 
-    def cache_decision(
-        self, question: Question, inquiry: Inquiry, kept: CacheEntry, now_ms: int
-    ) -> Serve | Ask:
-        """Decide by validity instead of age (contract 4.6). An expired one is never delivered."""
-        certificate = _decode(kept.body)
-        if not federal_may_serve(certificate, kept.asked_ms, now_ms):
-            return Ask(None)
-        if question.strategy in CACHE_FIRST:
-            # `nova` and `atualizar_online` always ask the source.
-            return Ask(None) if question.refresh or inquiry.reissue else Serve(kept)
-        # A negative result may have changed: it is never a fallback.
-        falls_back = question.strategy is Strategy.ONLINE_PREFERENCIAL and certificate.good
-        return Ask(kept if falls_back else None)
+    def decode(self, body: bytes) -> FederalCertificate:
+        return _decode(body)
 
-    def answered_since(
-        self, question: Question, kept: CacheEntry, since_ms: int, now_ms: int
-    ) -> Question | None:
+    def is_issued_since(self, certificate: Certificate, day: str) -> bool:
         # A new issuance is also answered by a certificate that was issued since then.
-        certificate, (inquiry,) = _decode(kept.body), question.inquiries
-        if kept.asked_ms < since_ms or not federal_may_serve(certificate, kept.asked_ms, now_ms):
-            return None
-        if inquiry.reissue and (certificate.issued_on or "")[:10] < civil_day_text(since_ms):
-            return None
-        return msgspec.structs.replace(
-            question,
-            inquiries=(msgspec.structs.replace(inquiry, reissue=False),),
-            strategy=Strategy.CACHE_PREFERENCIAL,
-            refresh=False,
-        )
-
-    def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:
-        """Return whether the new answer replaces the entry: usually, with two exceptions.
-
-        A good certificate that can never be served (no code, no validity) only replaces a negative
-        one. If nothing could be issued, that is no proof of debts: a CND or CPEND in force stays
-        (contract 4.6).
-        """
-        new = _decode(body)
-        old = None if kept is None else _decode(kept.body)
-        if new.good:
-            unusable = federal_valid_until(new, asked_ms) is None
-            return not unusable or (old is not None and not old.good)
-        if new.kind is None and old is not None and kept is not None and old.good:
-            return not federal_may_serve(old, kept.asked_ms, asked_ms)
-        return True
+        assert isinstance(certificate, FederalCertificate)
+        return (certificate.issued_on or "")[:10] >= day
 
     def deliver(
         self, question: Question, outcome: Delivered, answer_context: AnswerContext
     ) -> Conclusion:
-        concluded, before, after = _concluded(
+        made = _concluded(
             outcome, question.document, answer_context.account_id, answer_context.receipt_numbers
         )
-        return Conclusion(
-            concluded.status,
-            before + _instant(answer_context.now_ms // 1000) + after,
-            concluded.credits,
-            concluded.rule,
-            concluded.origin,
-            concluded.source,
-            concluded.asked_ms,
-            receipt=concluded.receipt,
-            certificate=concluded.certificate,
-        )
+        return delivered_at(made, answer_context.now_ms)
 
     def clear_memos(self) -> None:
         _concluded.cache_clear()
@@ -402,9 +332,9 @@ def _concluded(
         validity=certificate.validity,
         extended_validity=certificate.extended_validity,
         effective_validity=certificate.effective_validity,
-        valid_until=federal_valid_until(certificate, asked_ms),
-        source_queried_at=certificate.queried_at or _instant(asked_ms // 1000).decode(),
-        served_at=_SERVED_AT,
+        valid_until=valid_until(certificate, asked_ms),
+        source_queried_at=certificate.queried_at or instant(asked_ms // 1000).decode(),
+        served_at=SERVED_AT,
         source=origin,
         issued_successfully=certificate.issued,
         rfb_debts=certificate.rfb_debts,
@@ -422,7 +352,7 @@ def _concluded(
         billing=Billing(PRICES[origin], origin),
         message=msgspec.UNSET if certificate.good else _reason(certificate),
     )
-    before, _, after = _encode(answer).removeprefix(WITHOUT_ID).partition(_SERVED_AT.encode())
+    before, after = split_answer(_encode(answer))
     # A person's name is not stored, nor the CPF in a sole trader's.
     name = without_cpf(certificate.name) if isinstance(document, Cnpj) else None
     validity = certificate.effective_validity
@@ -454,12 +384,6 @@ def _reason(certificate: FederalCertificate) -> str:
     if certificate.kind_text is not None or certificate.title:
         return "Consulta concluída: o resultado da fonte não é CND nem CPEND."
     return "Consulta concluída: a fonte não pôde emitir a certidão pela internet."
-
-
-@lru_cache(maxsize=64)
-def _instant(second: int) -> bytes:
-    """Return a second since 1970 as `YYYY-MM-DDTHH:mm:ss-03:00`, in Brasília."""
-    return from_ms(second * 1000).isoformat(timespec="seconds").encode()
 
 
 OPERATION = FederalCertificateLookup

@@ -1,14 +1,13 @@
 """Form and result page of a federal certificate."""
 
-import datetime
 from collections.abc import Mapping, Sequence
 
-from balcao.core.calendar import civil_day, civil_day_text, day_starts_ms
-from balcao.core.certificates import SHORT_CACHE_MS, Verdict
+from balcao.core.calendar import civil_day_text
+from balcao.core.certificates import Verdict
 from balcao.core.extensions import FEDERAL
 from balcao.core.ledger import Trace
 from balcao.core.notices import Tone
-from balcao.core.writing import credits, day, instant
+from balcao.core.writing import credits, day
 from balcao.operations.certificates import page
 from balcao.operations.certificates.lookup import PRICES, by_act
 from balcao.operations.sheets import RECEIPT, SheetColumns, day_fact, fact, one
@@ -95,7 +94,7 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Válida até", day(until)),
             *_extension(body),
             *page.by_act(later),
-            *_keeping(body, trace, now_ms),
+            *page.keeping_of(body, trace.asked_ms, now_ms),
             ("Débitos na Receita Federal", truth(body["rfb_debts"])),
             ("Débitos na PGFN (dívida ativa)", truth(body["pgfn_debts"])),
             ("Fonte consultada em", page.moment(body["source_queried_at"])),
@@ -138,19 +137,6 @@ def _extension(body: Body) -> Sequence[Fact]:
         ("Validade original", day(body["validity"])),
         ("Prorrogada até", day(body["extended_validity"])),
     )
-
-
-def _keeping(body: Body, trace: Trace, now_ms: int) -> Sequence[Fact]:
-    """Return the fact until when the result is cached; a negative one for an hour of its day."""
-    until, asked_ms = body["valid_until"], trace.asked_ms
-    if body["success"]:
-        return page.keeping(day(until) if until else None, until and civil_day_text(now_ms) > until)
-    if asked_ms is None:
-        return ()
-    tomorrow = civil_day(asked_ms) + datetime.timedelta(days=1)
-    until_ms = min(asked_ms + SHORT_CACHE_MS, day_starts_ms(tomorrow))
-    at = instant(until_ms).rpartition(" ")[2]  # within the hour, so the time is enough
-    return page.keeping(at, now_ms >= until_ms)
 
 
 def _headline(body: Body, trace: Trace, now_ms: int) -> Headline:

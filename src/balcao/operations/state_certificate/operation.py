@@ -101,6 +101,7 @@ class StateCertificateLookup(CertificateLookup):
     )
     rules = RULES
     record = StateCertificate
+    receipt_kind = "estadual"
     sources_title = "certidões estaduais"
     sources = ("infosimples",)
     sources_setting = "Fontes das certidões estaduais."

@@ -1,4 +1,4 @@
-"""Infosimples: a service that queries the web pages of the states and of the federal revenue."""
+"""Infosimples: a service that queries the web pages of states and federal bodies."""
 
 from balcao.providers.contract import Offer, Provider
 
@@ -9,7 +9,14 @@ PROVIDER = Provider(
         Offer(
             "infosimples",
             "Infosimples",
-            ("state_registration", "rural_producer", "federal_certificate", "state_certificate"),
+            (
+                "state_registration",
+                "rural_producer",
+                "federal_certificate",
+                "state_certificate",
+                "labour_certificate",
+                "fgts_regularity",
+            ),
             ("token",),
             probe_cost="A Infosimples não cobra por ela.",
         ),

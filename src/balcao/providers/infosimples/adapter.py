@@ -1,12 +1,13 @@
 """Adapter of Infosimples (`infosimples.md`)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
-from balcao.core.questions import Inquiry
+from balcao.core.questions import Inquiry, Subject
 from balcao.providers.contract import EnabledSource, fixed_address
-from balcao.providers.infosimples import envelope, federal, registrations, state
+from balcao.providers.infosimples import envelope, federal, fgts, labour, registrations, state
 from balcao.providers.infosimples.codes import CodeMeaning
 from balcao.providers.infosimples.settings import InfosimplesSettings
 from balcao.sources.contract import (
@@ -17,6 +18,28 @@ from balcao.sources.contract import (
     Issuance,
 )
 from balcao.sources.online import Capabilities
+
+
+class CertificateService(Protocol):
+    """A module with one of the provider's services about certificates."""
+
+    SERVICE: str
+
+    def parameters(self, inquiry: Inquiry) -> dict[str, str]:
+        """Return the query's parameters."""
+        ...
+
+    def read(self, source: str, reply: HttpReply, inquiry: Inquiry) -> Issuance:
+        """Read the certificate of a reply; a refused one is a result, too."""
+        ...
+
+
+_CERTIFICATES: Mapping[Subject, CertificateService] = {
+    "federal_certificate": federal,
+    "state_certificate": state,
+    "labour_certificate": labour,
+    "fgts_regularity": fgts,
+}
 
 _WITHOUT_RECEIPT = {"ignore_site_receipt": "1"}
 _WITH_RECEIPT = {"ignore_site_receipt": "0"}
@@ -44,6 +67,8 @@ class InfosimplesAdapter:
                     "rural_producer",
                     "federal_certificate",
                     "state_certificate",
+                    "labour_certificate",
+                    "fgts_regularity",
                 }
             ),
             alphanumeric=self.accepts_alphanumeric,
@@ -59,14 +84,11 @@ class InfosimplesAdapter:
         return registrations.read(self.name, reply, inquiry)
 
     def certify(self, inquiry: Inquiry) -> Exchange[Issuance]:
-        # one request only: it may have issued a certificate
-        if inquiry.subject == "federal_certificate":
-            parameters = federal.parameters(inquiry) | _WITH_RECEIPT
-            reply = yield self._request(federal.SERVICE, parameters)
-            return federal.read(self.name, reply, inquiry)
-        parameters = state.parameters(inquiry) | _WITH_RECEIPT
-        reply = yield self._request(state.SERVICE, parameters)
-        return state.read(self.name, reply, inquiry)
+        # one request only: it may have issued a certificate, or been billed
+        service = _CERTIFICATES[inquiry.subject]
+        parameters = service.parameters(inquiry) | _WITH_RECEIPT
+        reply = yield self._request(service.SERVICE, parameters)
+        return service.read(self.name, reply, inquiry)
 
     def probe(self, inquiry: Inquiry) -> Exchange[str]:
         """Send a request that is refused free of charge, after token and service were checked.
@@ -78,6 +100,10 @@ class InfosimplesAdapter:
                 service, parameters = federal.SERVICE, {"preferencia_emissao": "2via"}
             case "state_certificate":
                 service, parameters = state.SERVICE, {"uf": inquiry.uf or "SP"}
+            case "labour_certificate":
+                service, parameters = labour.SERVICE, {}
+            case "fgts_regularity":
+                service, parameters = fgts.SERVICE, {}
             case _:
                 service, parameters = registrations.SERVICE, {"uf": inquiry.uf or "SP"}
         reply = yield self._request(service, parameters | _WITHOUT_RECEIPT, timeout="sonda")

@@ -7,9 +7,19 @@ import html as markup
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
-from balcao.fiction.records import FederalFiction, FederalKind, StateFiction
+from balcao.fiction.records import (
+    FederalFiction,
+    FederalKind,
+    FgtsFiction,
+    LabourFiction,
+    LabourKind,
+    StateFiction,
+)
 from balcao.providers.simulation.messages import day, punctuated
+
+AnyCertificate: TypeAlias = FederalFiction | StateFiction | LabourFiction | FgtsFiction
 
 MARK = "DOCUMENTO FICTÍCIO, SEM VALOR LEGAL"
 
@@ -40,7 +50,7 @@ class _Content:
     facts: tuple[tuple[str, str], ...]
 
 
-def pdf(certificate: FederalFiction | StateFiction) -> bytes:
+def pdf(certificate: AnyCertificate) -> bytes:
     """Return the receipt as a PDF of one page."""
     bad = BAD_RECEIPTS.get(certificate.document)
     if bad is BadReceipt.IMPOSTOR:
@@ -55,7 +65,7 @@ def pdf(certificate: FederalFiction | StateFiction) -> bytes:
     return receipt_pdf.corrupted(good, with_script=bad is BadReceipt.SCRIPT)
 
 
-def html(certificate: FederalFiction | StateFiction) -> bytes:
+def html(certificate: AnyCertificate) -> bytes:
     """Return the receipt as HTML, without scripts or external resources."""
     content = _content(certificate)
     facts = "".join(
@@ -81,9 +91,13 @@ _TEXTS = {
 }
 
 
-def _content(certificate: FederalFiction | StateFiction) -> _Content:
+def _content(certificate: AnyCertificate) -> _Content:
     if isinstance(certificate, FederalFiction):
         return _federal_content(certificate)
+    if isinstance(certificate, LabourFiction):
+        return _labour_content(certificate)
+    if isinstance(certificate, FgtsFiction):
+        return _fgts_content(certificate)
     return _Content(
         issuer=f"FAZENDA ESTADUAL FICTÍCIA ({certificate.uf})",
         title="CERTIDÃO NEGATIVA DE DÉBITOS TRIBUTÁRIOS ESTADUAIS",
@@ -112,6 +126,46 @@ def _federal_content(certificate: FederalFiction) -> _Content:
             ("Data de emissão", day(certificate.issued_on)),
             ("Válida até", day(certificate.validity)),
             ("Validade prorrogada até", day(certificate.extended_validity)),
+        ),
+    )
+
+
+_LABOUR_TEXTS = {
+    LabourKind.CND: "Não consta como inadimplente no Banco Nacional de Devedores Trabalhistas.",
+    LabourKind.CPEND: "Consta no Banco Nacional de Devedores Trabalhistas, com débitos garantidos.",
+    LabourKind.CPD: "Consta como inadimplente no Banco Nacional de Devedores Trabalhistas.",
+    LabourKind.NONE: "",
+}
+
+
+def _labour_content(certificate: LabourFiction) -> _Content:
+    company = len(certificate.document) == 14
+    return _Content(
+        issuer="JUSTIÇA DO TRABALHO FICTÍCIA",
+        title=certificate.title,
+        text=_LABOUR_TEXTS[certificate.kind],
+        facts=_facts(
+            ("CNPJ" if company else "CPF", punctuated(certificate.document)),
+            ("Nome", certificate.name),
+            ("Certidão nº", certificate.number),
+            ("Expedição", day(certificate.issued_on)),
+            ("Validade", day(certificate.validity)),
+            ("Processos", ", ".join(certificate.lawsuits)),
+        ),
+    )
+
+
+def _fgts_content(certificate: FgtsFiction) -> _Content:
+    return _Content(
+        issuer="CAIXA FICTÍCIA",
+        title="CERTIFICADO DE REGULARIDADE DO FGTS - CRF",
+        text="A empresa abaixo identificada encontra-se em situação regular perante o FGTS.",
+        facts=_facts(
+            ("Inscrição", punctuated(certificate.document)),
+            ("Razão social", certificate.name),
+            ("Endereço", certificate.address),
+            ("Validade", f"{day(certificate.valid_from[0])} a {day(certificate.validity[0])}"),
+            ("Certificação número", certificate.numbers[0]),
         ),
     )
 

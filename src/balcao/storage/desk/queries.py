@@ -63,7 +63,7 @@ _AFTER_ALL = "g"  # sorts after all numbers, which are hexadecimal
 # A receipt is described by the traces of requests that brought it. The newest is the most complete,
 # but may lack the company's name. Only the newest are read: there may be many.
 _RECEIPT = (
-    "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes,"
+    "SELECT r.receipt_id, r.account_id, r.digest, r.media_type, r.size_bytes, r.operation,"
     # The certificate of a branch is that of its head office.
     " CASE WHEN c.document IS NOT NULL THEN coalesce(r.cnpj, c.document) END,"
     " c.uf, c.verdict, c.validity, c.name FROM receipt AS r LEFT JOIN"
@@ -199,10 +199,10 @@ def find_receipt(connection: SqlConnection, receipt_id: str) -> Receipt | None:
     row: Any = connection.execute(_RECEIPT, (receipt_id, receipt_id)).fetchone()
     if row is None:
         return None
-    receipt, about = Receipt(*row[:_RECEIPT_COLUMNS]), row[_RECEIPT_COLUMNS:]
-    if about[0] is None:
-        return receipt
-    return msgspec.structs.replace(receipt, about=ReceiptSubject(*about))
+    operation, *about = row[_RECEIPT_COLUMNS:]
+    known = None if about[0] is None else ReceiptSubject(*about)
+    receipt = Receipt(*row[:_RECEIPT_COLUMNS])
+    return msgspec.structs.replace(receipt, about=known, operation=operation)
 
 
 def _numbers(reading: SqlConnection, sql: str, values: Sequence[object]) -> Iterable[str]:

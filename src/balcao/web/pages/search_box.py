@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
+from msgspec import structs
 from starlette.responses import Response
 
 from balcao.core.access import Account, find_account
-from balcao.core.certificates import FederalCertificate, StateCertificate
+from balcao.core.certificates import Certificate
 from balcao.core.data_subject import document_hash
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import Trace
 from balcao.core.people import User, normal_email
-from balcao.core.questions import Inquiry, Record, Subject
+from balcao.core.questions import Inquiry, Subject
 from balcao.core.search_box import Interpretation, interpret, name_matches, normalized_code
 from balcao.core.words import words_of
 from balcao.core.writing import counted, whole
@@ -40,6 +41,8 @@ _TOO_LONG = (
     " longa, crie um lote."
 )
 _SHOWN = 20
+# Certificates whose code or number has no form of its own.
+_OF_OTHER_CODES: Sequence[Subject] = ("state_certificate", "labour_certificate", "fgts_regularity")
 # A certificate is searched among this many of the account's latest.
 _CERTIFICATES_READ_MAX = 200
 
@@ -73,10 +76,11 @@ async def go(context: PageContext) -> Response:
         case "person":
             assert isinstance(meant.document, Cpf)
             return await _person(context, meant.document)
-        case "wrong" | "words":  # perhaps a state's certificate code: formats vary
-            number = await _certificate(context, "state_certificate", text)
-            if number is not None:
-                return context.redirect(f"/app/consultas/resultado/{number}")
+        case "wrong" | "words":  # perhaps another certificate's code or number: formats vary
+            for subject in _OF_OTHER_CODES:
+                number = await _certificate(context, subject, text)
+                if number is not None:
+                    return context.redirect(f"/app/consultas/resultado/{number}")
             return await _page(context, meant, text, 422 if meant.meaning == "wrong" else 200)
         case _:
             return await _page(context, meant, text)
@@ -129,10 +133,12 @@ async def _person(context: PageContext, cpf: Cpf) -> Response:
     return context.page(
         "pessoa.html",
         cpf=cpf,
-        federal=FORMS["certidao-federal"],
+        certificates=[
+            form for form in FORMS.values() if form.certificate and "quem" in form.fields
+        ],
         producer=producer,
         ufs=producer.ufs(context.tools.parts.operations[producer.subject]),
-        federal_most=PRICES["online"],
+        certificates_most=PRICES["online"],
         has_certificates=context.account.has_certificates,
         suspended=context.account.suspended_ms is not None,
         available=context.available,
@@ -142,9 +148,10 @@ async def _person(context: PageContext, cpf: Cpf) -> Response:
 
 
 class _Codes(msgspec.Struct):
-    """The codes in a recorded certificate: the federal one's, or a state's."""
+    """The codes and numbers in a recorded certificate."""
 
     certificate_code: str | None = None
+    certificate_number: str | None = None
     codigo: str | None = None
     numero: str | None = None
 
@@ -167,30 +174,21 @@ async def _certificate(context: PageContext, subject: Subject, code: str) -> str
         recorded = await context.recorded(trace)
         if recorded is not None:
             codes = msgspec.json.decode(recorded.body, type=_Codes)
-            if code in map(normalized_code, (codes.certificate_code, codes.codigo, codes.numero)):
+            if code in map(normalized_code, structs.astuple(codes)):
                 return trace.request_id
         elif trace.of_company:
             inquiry = Inquiry(subject, Cnpj.parse(trace.document), trace.uf)
             keys.setdefault(inquiry.cache_key, []).append(trace)
     cache = tools.parts.environments[context.account.mode].cache
     for key, kept in (await cache.read(list(keys))).items():
-        kept_codes, validity = _codes_and_validity(
-            msgspec.json.decode(kept.body, type=operation.record)
-        )
-        if code not in map(normalized_code, kept_codes):
+        certificate = msgspec.json.decode(kept.body, type=operation.record)
+        assert isinstance(certificate, Certificate)
+        if code not in map(normalized_code, certificate.codes):
             continue
         for trace in keys[key]:
-            if trace.certificate and trace.certificate.validity == validity:
+            if trace.certificate and trace.certificate.validity == certificate.last_day:
                 return trace.request_id
     return None
-
-
-def _codes_and_validity(certificate: Record) -> tuple[Sequence[str | None], str | None]:
-    """Return the codes of a cached certificate, and its last day."""
-    if isinstance(certificate, StateCertificate):
-        return (certificate.code, certificate.number), certificate.validity
-    assert isinstance(certificate, FederalCertificate)
-    return (certificate.code,), certificate.effective_validity
 
 
 # ---- Operators ----

@@ -20,6 +20,8 @@ from starlette.types import Receive
 from balcao.core.calendar import BRASILIA
 from balcao.fiction import tables
 from balcao.fiction.dice import draws
+from balcao.providers.infosimples.simulator.caixa import regularidade
+from balcao.providers.infosimples.simulator.cndt import cndt
 from balcao.providers.infosimples.simulator.pgfn import pgfn
 from balcao.providers.infosimples.simulator.sefaz import SERVICES_OF_UFS, certidao_debitos
 from balcao.providers.infosimples.simulator.service import (
@@ -44,6 +46,8 @@ SERVICES: Mapping[str, Service] = {
     "sintegra/unificada": sintegra,
     "receita-federal/pgfn": pgfn,
     "sefaz/certidao-debitos": certidao_debitos,
+    "tribunal/tst/cndt": cndt,
+    "caixa/regularidade": regularidade,
     **SERVICES_OF_UFS,
 }
 
@@ -56,7 +60,7 @@ TOKEN_WITHOUT_BALANCE = "without-balance"  # noqa: S105
 
 _PREFIX = "/api/v2/consultas/"
 _RECEIPTS = "/receipts/"
-_PRICE = "0.24"
+_PRICE, _PRICES = "0.24", {"caixa/regularidade": "0.26"}
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 # Parameters that are echoed as digests only.
@@ -94,7 +98,7 @@ class _Call:
             "client_name": "Cliente Fictício",
             "token_name": "Token Fictício",
             "billable": billable,
-            "price": _PRICE if billable else "0.0",
+            "price": _PRICES.get(self.service, _PRICE) if billable else "0.0",
             "requested_at": self.asked_at.isoformat(timespec="milliseconds"),
             # not the real time: the states' pages take seconds
             "elapsed_time_in_milliseconds": 900 + dice[0] % 8000,

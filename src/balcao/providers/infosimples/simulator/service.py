@@ -18,8 +18,18 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from balcao.core.federation import UFS
-from balcao.fiction import federal_certificate_of, state_certificate_of
-from balcao.fiction.records import FederalFiction, ReceiptKind, StateFiction
+from balcao.fiction import (
+    federal_certificate_of,
+    fgts_regularity_of,
+    labour_certificate_of,
+    state_certificate_of,
+)
+from balcao.fiction.records import (
+    FederalFiction,
+    FgtsFiction,
+    LabourFiction,
+    ReceiptKind,
+)
 from balcao.providers.simulation.faults import ReplyFactory
 from balcao.providers.simulation.messages import (
     HTML,
@@ -29,11 +39,12 @@ from balcao.providers.simulation.messages import (
     is_cpf,
     plain_document,
 )
-from balcao.providers.simulation.receipts import html, pdf
+from balcao.providers.simulation.receipts import AnyCertificate, html, pdf
 
 PDF = "application/pdf"
 
-FEDERAL = "BR"  # in place of a UF
+# In place of a UF.
+FEDERAL, LABOUR, FGTS = "BR", "TST", "CRF"
 
 # The simulator has no secrets, so the key need not be one.
 _CIPHER = AESSIV(b"simulator".ljust(32, b"."))
@@ -43,18 +54,26 @@ _CIPHER = AESSIV(b"simulator".ljust(32, b"."))
 class HostedReceipt:
     """A receipt at the provider, identified by its certificate."""
 
-    of: str  # UF, or `FEDERAL`
+    of: str  # UF, `FEDERAL`, `LABOUR` or `FGTS`
     document: str
     day: date
     kind: ReceiptKind
     new: bool = False
 
 
-def receipt_of(certificate: FederalFiction | StateFiction, day: date) -> HostedReceipt | None:
+def receipt_of(certificate: AnyCertificate, day: date) -> HostedReceipt | None:
     """Return the receipt of a certificate in force on a day, or None."""
     if certificate.receipt is ReceiptKind.NONE:
         return None
-    of = FEDERAL if isinstance(certificate, FederalFiction) else certificate.uf
+    match certificate:
+        case FederalFiction():
+            of = FEDERAL
+        case LabourFiction():
+            of = LABOUR
+        case FgtsFiction():
+            of = FGTS
+        case _:
+            of = certificate.uf
     return HostedReceipt(of, certificate.document, day, certificate.receipt)
 
 
@@ -91,9 +110,13 @@ def reply_of(name: str, now: datetime) -> SimulatedReply:
 _GONE = SimulatedReply(404, b"Not Found", PLAIN)
 
 
-def _certificate(of: str, document: str, day: date, *, new: bool) -> FederalFiction | StateFiction:
+def _certificate(of: str, document: str, day: date, *, new: bool) -> AnyCertificate:
     if of == FEDERAL:
         return federal_certificate_of(document, day, new=new)
+    if of == LABOUR:
+        return labour_certificate_of(document, day)
+    if of == FGTS:
+        return fgts_regularity_of(document, day)
     return state_certificate_of(document, of, day)
 
 

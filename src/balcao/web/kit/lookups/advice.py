@@ -108,7 +108,10 @@ def other_kind(form: LookupForm, field: Field) -> Markup:
             other, choice
         )
     if field == "cnpj":
-        places = [("certidao-federal?quem=cpf", "certidao-federal"), ("produtor-rural",) * 2]
+        places = [
+            (f"{slug}?quem=cpf", slug) for slug, each in FORMS.items() if "quem" in each.fields
+        ]
+        places.append(("produtor-rural",) * 2)
     else:
         places = [("empresa",) * 2, ("inscricoes-estaduais",) * 2]
     links = [_LINK.format(address, FORMS[slug].title) for address, slug in places]

@@ -15,7 +15,14 @@ from balcao.core.questions import Strategy, Subject
 from balcao.core.recognition import document_of
 from balcao.operations import ALL_OPERATIONS, OPERATIONS
 from balcao.operations.contract import Operation
-from balcao.operations.parameters import Days, Parameter, Parameters, StrategyChoice, UfChoice
+from balcao.operations.parameters import (
+    BirthDate,
+    Days,
+    Parameter,
+    Parameters,
+    StrategyChoice,
+    UfChoice,
+)
 
 # The fields that a form may send; others are ignored.
 FIELDS = (
@@ -87,6 +94,11 @@ class LookupForm:
     def takes_companies(self) -> bool:
         """Whether it has a field for a CNPJ, alone or as one of two kinds of holders."""
         return bool({"cnpj", "quem"} & self.fields)
+
+    @property
+    def needs_birth(self) -> bool:
+        """Whether a lookup about a person needs the birth date."""
+        return _of_kind(OPERATIONS[self.subject], BirthDate) is not None
 
     def focus(self, typed: Mapping[str, str]) -> str:
         return self.document or ("cpf" if typed["quem"] == "cpf" else "cnpj")
@@ -170,8 +182,9 @@ def _parameters(form: LookupForm, typed: Mapping[str, str]) -> Mapping[str, str]
     subject = {}
     if not form.document:
         if typed["quem"] == "cpf":
-            birth = _birth(typed["nascimento"])
-            subject = {"cpf": _document(typed, "cpf"), "data_nascimento": birth}
+            subject = {"cpf": _document(typed, "cpf")}
+            if form.needs_birth:
+                subject["data_nascimento"] = _birth(typed["nascimento"])
         else:
             subject = {"cnpj": _document(typed, "cnpj")}
     return subject | parameters_for_all(form, typed)

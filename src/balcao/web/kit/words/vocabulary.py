@@ -93,9 +93,9 @@ _GISTS: Mapping[tuple[str, str], Word] = {
 
 # Filters of results: texts, and the verdicts and codes of each.
 RESULTS: Mapping[str, tuple[str, Sequence[str]]] = {
-    "cnd": ("CND", ("CND",)),
+    "cnd": ("CND ou regular", ("CND",)),
     "cpend": ("CPEND", ("CPEND",)),
-    "cpd": ("CPD", ("CPD",)),
+    "cpd": ("CPD ou irregular", ("CPD",)),
     "sem-certidao": ("Sem certidão", ("other", "none")),
     "ativa": ("Empresa ativa", ("ATIVA",)),
     "inativa": ("Empresa não ativa", ("SUSPENSA", "INAPTA", "BAIXADA", "NULA")),

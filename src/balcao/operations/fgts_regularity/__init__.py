@@ -1,0 +1,1 @@
+"""Regularity with the FGTS (CRF)."""

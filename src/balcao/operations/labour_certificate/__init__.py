@@ -1,0 +1,1 @@
+"""Labour debt certificate (CNDT)."""
