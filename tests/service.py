@@ -40,7 +40,9 @@ from balcao.core.certificates import FederalCertificate, StateCertificate
 from balcao.core.company import Company
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import DataRefused, SourceFailed, SourceUnavailable
+from balcao.core.fgts_regularity import FgtsRegularity
 from balcao.core.freshness import CacheEntry
+from balcao.core.labour_certificate import LabourCertificate
 from balcao.core.ledger import TopUp
 from balcao.core.questions import Inquiry, Mode, Part, Record, Subject
 from balcao.core.registration import Registrations
@@ -466,6 +468,11 @@ class Service:
                 inquiry = Inquiry("federal_certificate", Cnpj.parse(record.document))
             case StateCertificate():
                 inquiry = Inquiry("state_certificate", Cnpj.parse(record.document), record.uf)
+            case LabourCertificate():
+                cnpj = Cnpj.parse(record.document)
+                inquiry = Inquiry("labour_certificate", cnpj, of_company=True)
+            case FgtsRegularity():
+                inquiry = Inquiry("fgts_regularity", Cnpj.parse(record.registration))
             case Registrations() if len(record.documento) == len(CPF):
                 inquiry = Inquiry("rural_producer", Cpf.parse(record.documento), record.uf)
             case Registrations():

@@ -205,7 +205,7 @@ def test_a_form_that_leads_somewhere(cited: str) -> None:
         ("ADR 0999", ["ADR 0999"]),
         ('specification, "Credits", "Magic"', ['specification, "Magic"']),
         ("specification, Cache 7", ["specification, Cache 7"]),
-        ("specification, endpoint 7", ["specification, endpoint 7"]),
+        ("specification, endpoint 9", ["specification, endpoint 9"]),
         ("`cnpja.md`, sections 2 and 19", ["cnpja.md, section 19"]),
         ("`nobody.md`, section 1", ["nobody.md, section 1"]),
         ('`sandbox.md`, "Nowhere"', ['sandbox.md, "Nowhere"']),

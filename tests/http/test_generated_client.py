@@ -24,7 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_a_generated_client_reads_results_negatives_and_errors(
     server: Server, tmp_path: Path
 ) -> None:
-    """All six operations, a 404 that is a result, an error, and the account's consumption."""
+    """All operations of the specification, a 404 that is a result, an error, and consumption."""
     document, folder = tmp_path / "openapi.json", tmp_path / "client"
     document.write_bytes(httpx2.get(f"{server.base}/openapi.json").content)
 

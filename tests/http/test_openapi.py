@@ -136,8 +136,8 @@ def test_every_operation_and_page_is_described() -> None:
     lookups = set(map(address, OPERATIONS.values()))
     receipts = {
         f"/consultas/v2/certidao-negativa-de-debitos-{of}/print/{{receipt_id}}"
-        for of in ("federal", "estadual")
-    }
+        for of in ("federal", "estadual", "trabalhistas")
+    } | {"/consultas/v2/regularidade-fgts/print/{receipt_id}"}
     account = {
         f"/conta/v1/{each}"
         for each in ("saldo", "consumo", "obsoletos", "operacoes", "operacoes/{request_id}")
@@ -290,19 +290,20 @@ def test_routes_that_need_a_key(path: str) -> None:
     page = DOCUMENT["paths"][path]["get"]
     assert page["security"] == [{"chave": []}]
     assert {200, 401, 403, 429} | PAGES_WITH_A_KEY[path] <= set(map(int, responses(path)))
-    assert "X-Creditos-Cobrados" not in page["responses"]["200"]["headers"]
+    assert "X-Creditos-Cobrados" not in responses(path)["200"]["headers"]
     named = {each["name"] for each in page["parameters"] if each["in"] == "path"}
     assert named == set(re.findall(r"\{(\w+)\}", path))
 
 
 def test_receipts_and_their_types() -> None:
-    paths = DOCUMENT["paths"]
-    private, public = (
-        paths[f"/consultas/v2/certidao-negativa-de-debitos-{of}/print/{{receipt_id}}"]["get"]
-        for of in ("federal", "estadual")
-    )
-    assert set(private["responses"]["200"]["content"]) == {"application/pdf", "text/html"}
-    assert set(public["responses"]["200"]["content"]) == {"application/pdf"}
+    paths = {
+        of: f"/consultas/v2/certidao-negativa-de-debitos-{of}/print/{{receipt_id}}"
+        for of in ("federal", "trabalhistas", "estadual")
+    }
+    kinds = {of: set(responses(path)["200"]["content"]) for of, path in paths.items()}
+    both = {"application/pdf", "text/html"}
+    assert kinds == {"federal": both, "trabalhistas": both, "estadual": {"application/pdf"}}
+    public = DOCUMENT["paths"][paths["estadual"]]["get"]
     assert public["security"] == []
     assert not {"401", "429"} & set(public["responses"])
 
@@ -490,7 +491,7 @@ def test_every_body_is_named_and_open() -> None:
     for path, status, content in contents():
         if content["schema"].get("type") != "string":
             assert set(content["schema"]) == {"$ref"}, f"{path} {status}"
-    assert len(schemas) <= 104
+    assert len(schemas) <= 107
     for name, schema in schemas.items():
         assert schema["additionalProperties"] is True, name
         for of_field in schema["properties"].values():

@@ -85,7 +85,12 @@ def test_cached_answers_have_exact_quotes(world: Service, of: Sample) -> None:
     assert said(reply) == (1, 1, "cache")
     assert reply.json["idade_dias"] == 3
     assert reply.json["regra"] is not None
-    certificate = {"federal_certificate": "2026-12-17", "state_certificate": "2026-10-04"}
+    certificate = {
+        "federal_certificate": "2026-12-17",
+        "state_certificate": "2026-10-04",
+        "labour_certificate": "2027-02-01",
+        "fgts_regularity": "2026-08-30",
+    }
     assert reply.json["valida_ate"] == certificate.get(of.inquiry.subject)
     charged = world.get(of.cached)
     assert charged.credits == 1

@@ -1,4 +1,4 @@
-"""Infosimples: regularity with the FGTS (`infosimples.md` section 7)."""
+"""Infosimples: regularity with the FGTS (`infosimples.md` section 9)."""
 
 import asyncio
 from typing import Any
@@ -194,7 +194,7 @@ def test_a_blocked_portal_is_unavailable(code: int) -> None:
     assert type(failing(code, errors=[])) is SourceUnavailable
 
 
-# --- A branch that Caixa does not know ----------------------------------------------------------
+# --- A branch unknown to Caixa ----------------------------------------------------------
 
 
 class Caixa:

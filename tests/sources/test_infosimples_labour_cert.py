@@ -1,4 +1,4 @@
-"""Infosimples: the labour certificate (`infosimples.md` section 6)."""
+"""Infosimples: the labour certificate (`infosimples.md` section 7)."""
 
 from typing import Any
 
@@ -97,7 +97,7 @@ def test_one_document_is_sent_and_nothing_else(document: str, asked: str) -> Non
         ({"mensagem": WITH_EFFECT} | LISTED, "CPEND"),
         ({"mensagem": f"{POSITIVE} COM EFEITOS DE NEGATIVA"} | LISTED, "CPEND"),
         ({"mensagem": "Certidão positiva com os mesmos efeitos da negativa"} | LISTED, "CPEND"),
-        # The flag may be set either way, and neither flag tells it from a positive one.
+        # The flag may be set either way, and neither flag distinguishes it from a positive one.
         (
             {"mensagem": WITH_EFFECT} | LISTED | {"conseguiu_emitir_certidao_negativa": True},
             "CPEND",

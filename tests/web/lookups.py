@@ -23,6 +23,8 @@ STATE = "/app/consultas/certidao-estadual"
 COMPANY = "/app/consultas/empresa"
 SINTEGRA = "/app/consultas/inscricoes-estaduais"
 RURAL = "/app/consultas/produtor-rural"
+LABOUR = "/app/consultas/certidao-trabalhista"
+FGTS = "/app/consultas/regularidade-fgts"
 ZONE_FORM = "/app/consultas/suframa"
 
 FRAGMENT = {"hx_request": "true"}

@@ -53,7 +53,7 @@ def test_opening_costs_nothing_and_asks_no_source(
     ]
     assert "1 cr" in of_form(answer, "empresa")[1]  # our own copy answers: exactly
     assert "até 2 cr" in of_form(answer, "certidao-federal")[1]
-    assert of_all(answer) == ("falta.7", "Consultar o que falta · até 7 cr")
+    assert of_all(answer) == ("falta.11", "Consultar o que falta · até 11 cr")
     assert not house.charges(mine)
     assert "A conta ainda não consultou esta empresa." in answer.words
 
@@ -118,12 +118,12 @@ def test_a_button_asks_once(house: Service, browser: Browser, mine: Client) -> N
 def test_everything_missing_at_once(house: Service, browser: Browser, mine: Client) -> None:
     press(browser, ZONE, "suframa...n")
     answer = browser.get(address(ZONE))
-    assert of_all(answer) == ("falta.6", "Consultar o que falta · até 6 cr")
+    assert of_all(answer) == ("falta.10", "Consultar o que falta · até 10 cr")
     headers = {"sec-fetch-site": "same-origin"}
 
     async def clicks() -> None:
         sending = [
-            browser.send("POST", f"{address(ZONE)}/consultar", {"o": "falta.6"}, headers)
+            browser.send("POST", f"{address(ZONE)}/consultar", {"o": "falta.10"}, headers)
             for _ in range(2)
         ]
         await asyncio.gather(*sending)
@@ -134,7 +134,7 @@ def test_everything_missing_at_once(house: Service, browser: Browser, mine: Clie
     assert of_all(answer) == ("", "")
     assert not any("ainda não consultado" in shown for shown in lines(answer).values())
     # Pressed again on the outdated page, nothing is missing.
-    press(browser, ZONE, "falta.6")
+    press(browser, ZONE, "falta.10")
     assert spent(house, mine) == 7
 
     all_receipts = f"{address(ZONE)}/comprovantes"
@@ -153,7 +153,7 @@ def test_without_a_month_one_press_asks_the_registry_and_then_its_state(tmp_path
         page = browser.get(address(GOOD))
         assert "“Consultar o que falta” consulta o cadastro e" in lines(page)["Certidão estadual"]
         value, text = of_all(page)
-        assert (value, text) == ("falta.7", "Consultar o que falta · até 7 cr")
+        assert (value, text) == ("falta.11", "Consultar o que falta · até 11 cr")
         page = press(browser, GOOD, value)
         shown = lines(page)
         assert shown["Certidão estadual SP"].startswith("Certidão negativa")
@@ -206,7 +206,7 @@ def test_failures_cost_nothing_and_can_be_repeated(
     assert spent(house, mine) == 0
 
 
-@pytest.mark.parametrize("value", ["falta.6", "falta", "falta.x", "certidao-federal...n.1"])
+@pytest.mark.parametrize("value", ["falta.10", "falta", "falta.x", "certidao-federal...n.1"])
 def test_nothing_costs_more_than_its_button_showed(
     house: Service, browser: Browser, mine: Client, value: str
 ) -> None:
@@ -235,7 +235,7 @@ def test_too_few_credits(house: Service) -> None:
     browser = signed_in(house, poor)
     answer = browser.get(address(CLOSED))
     disabled = {each.get("value") for each in answer.tree.xpath("//button[@name='o'][@disabled]")}
-    assert {"falta.7", "certidao-federal...n.2"} <= disabled
+    assert {"falta.11", "certidao-federal...n.2"} <= disabled
     assert "empresa...n.1" not in disabled
     refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "certidao-federal...n"})
     assert refused.status == 402
@@ -243,7 +243,7 @@ def test_too_few_credits(house: Service) -> None:
     assert refused.tree.xpath("//div[@role='alert']")
     assert house.money(poor) == (1, 0)
     # If one of several is refused, the page reports what was charged for the others.
-    refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "falta.7"})
+    refused = browser.post(f"{address(CLOSED)}/consultar", {"o": "falta.11"})
     assert refused.status == 402
     assert house.money(poor) == (0, 0)
     assert "Nada foi cobrado" not in refused.words

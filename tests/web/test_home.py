@@ -99,7 +99,7 @@ def test_a_postpaid_account_sees_the_use_of_its_ceiling(house: Service) -> None:
     answer = signed_in(house, who).get("/app")
     assert stats(answer)["Disponíveis"] == "sem limite"
     assert stats(answer)["Usados neste mês"] == "1 sem limite mensal"
-    assert answer.words.count("não incluída no plano") == 2  # certificates, without a contract
+    assert answer.words.count("não incluída no plano") == 4  # certificates, without a contract
     assert "/app/consultas/certidao-federal" not in answer.tree.xpath("//main//a/@href")
 
 

@@ -24,8 +24,10 @@ from tests.web.lookups import (
     DOWN,
     FARMER,
     FEDERAL,
+    FGTS,
     FRAGMENT,
     GOOD,
+    LABOUR,
     NO_STATE,
     RURAL,
     SINTEGRA,
@@ -52,12 +54,12 @@ def house(fresh: Service) -> Service:
 # ---- The list ----
 
 
-def test_the_list_has_the_six_operations_with_their_prices(browser: Browser) -> None:
+def test_the_list_has_the_operations_with_their_prices(browser: Browser) -> None:
     answer = browser.get("/app/consultas")
     assert answer.status == 200
     links = answer.tree.xpath("//tbody//a/@href")
-    assert links == [COMPANY, SINTEGRA, FEDERAL, STATE, RURAL, ZONE_FORM]
-    assert answer.words.count("1 crédito com certidão guardada, 2 na fonte") == 2
+    assert links == [COMPANY, SINTEGRA, FEDERAL, STATE, LABOUR, FGTS, RURAL, ZONE_FORM]
+    assert answer.words.count("1 crédito com certidão guardada, 2 na fonte") == 4
     assert "Disponíveis: 100.000 créditos" in answer.words
 
 
@@ -66,7 +68,7 @@ def test_certificates_that_the_plan_does_not_include(house: Service) -> None:
     browser = signed_in(house, poor)
     answer = browser.get("/app/consultas")
     assert answer.tree.xpath("//tbody//a/@href") == [COMPANY, SINTEGRA, RURAL, ZONE_FORM]
-    assert answer.words.count("não incluída no plano") == 2
+    assert answer.words.count("não incluída no plano") == 4
     for path, fields in ((FEDERAL, by_cnpj(GOOD)), (STATE, {"cnpj": GOOD, "uf": "SP"})):
         assert browser.get(path).status == 403
         assert browser.post(f"{path}/preco", fields).status == 403
@@ -86,6 +88,9 @@ def test_certificates_that_the_plan_does_not_include(house: Service) -> None:
         (FEDERAL, by_cnpj(GOOD)),
         (FEDERAL, by_cpf(FARMER)),
         (STATE, {"cnpj": GOOD, "uf": "SP"}),
+        (LABOUR, by_cnpj(GOOD)),
+        (LABOUR, {"quem": "cpf", "cpf": FARMER}),
+        (FGTS, {"cnpj": GOOD}),
     ],
 )
 def test_a_certificate_is_dearer_the_first_time(
@@ -94,8 +99,9 @@ def test_a_certificate_is_dearer_the_first_time(
     before = balance(house)
     assert "Até 2 créditos se a fonte responder" in price(browser, path, fields)
     online = asked(browser, path, fields)
-    assert "Certidão negativa" in verdict(online)
-    assert "Válida até" in online.words
+    good = "Regular com o FGTS" if path == FGTS else "Certidão negativa"
+    assert good in verdict(online)
+    assert "Válid" in online.words
     assert "da fonte" in online.words
     assert balance(house) == before - 2
 
@@ -509,7 +515,10 @@ THREE = "90.010.001/0001-00, 90010002000154\n90010003000107"
         (
             COMPANY,
             {"cnpj": "900.100.001-00"},
-            ("Este é um CPF, e esta consulta usa CNPJ.", [f"{FEDERAL}?quem=cpf", RURAL]),
+            (
+                "Este é um CPF, e esta consulta usa CNPJ.",
+                [f"{FEDERAL}?quem=cpf", f"{LABOUR}?quem=cpf", RURAL],
+            ),
         ),
         (FEDERAL, by_cnpj(FARMER), ("Este é um CPF. Escolha acima “Pessoa (CPF)”", [])),
         (FEDERAL, by_cpf(GOOD), ("Este é um CNPJ. Escolha acima “Empresa (CNPJ)”", [])),
@@ -544,7 +553,7 @@ def test_text_that_is_no_document_is_explained(
 
 
 def test_the_other_kind_of_document_has_a_form(browser: Browser) -> None:
-    (link, _) = browser.post(COMPANY, {"cnpj": FARMER}).tree.xpath("//p[@id='cnpj-error']/a/@href")
+    (link, *_) = browser.post(COMPANY, {"cnpj": FARMER}).tree.xpath("//p[@id='cnpj-error']/a/@href")
     assert FARMER not in link
     assert browser.get(link).tree.xpath("//input[@name='quem'][@checked]/@value") == ["cpf"]
 

@@ -444,7 +444,7 @@ def test_an_expired_certificate_is_marked(tmp_path: Path) -> None:
         assert balance(house) == 100_000 - 5
 
         # A certificate extended by an act is not missing on the company's page (contract 4.12).
-        assert of_all(browser.get(company))[0] == "falta.7"
+        assert of_all(browser.get(company))[0] == "falta.11"
         act = Extension(SUBJECT, None, "2000-01-01", "2200-01-01", None, 30, "Portaria 1")
         house.run(house.desk.extensions.add(act, Signature("cli"), system_now_ms()))
         response = browser.get(company)

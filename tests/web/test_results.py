@@ -565,11 +565,12 @@ def test_an_expired_certificate_may_be_extended(now: str, tone: str, text: str) 
 
 
 def test_acts_name_existing_operations() -> None:
-    assert {FEDERAL_SUBJECT, STATE_SUBJECT} == {
-        subject for subject, operation in OPERATIONS.items() if operation.issues
+    assert {subject for subject, operation in OPERATIONS.items() if operation.issues} >= {
+        FEDERAL_SUBJECT,
+        STATE_SUBJECT,
     }
 
 
 def test_every_operation_has_a_form() -> None:
     assert set(BY_SUBJECT) == set(OPERATIONS)
-    assert len(FORMS) == 6
+    assert len(FORMS) == len(OPERATIONS)

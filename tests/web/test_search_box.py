@@ -100,7 +100,8 @@ def test_a_person_is_a_page_without_an_address(house: Service, browser: Browser)
         assert "100001" not in re.sub(r"\D", "", unquote(address))
     # Its forms lead to results.
     forms = {form.get("action"): form for form in answer.tree.xpath("//main//form")}
-    assert set(forms) == {"/app/consultas/certidao-federal", "/app/consultas/produtor-rural"}
+    paths = ("certidao-federal", "certidao-trabalhista", "produtor-rural")
+    assert set(forms) == {f"/app/consultas/{each}" for each in paths}
     form = forms["/app/consultas/certidao-federal"]
     fields = {each.get("name"): each.get("value") or "" for each in form.xpath(".//input")}
     asked = browser.post(form.get("action"), {**fields, "nascimento": "01/01/1980"})

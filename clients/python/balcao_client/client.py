@@ -310,6 +310,99 @@ class Balcao(SyncClient):
             )
         )
 
+    def certidao_negativa_de_debitos_trabalhistas(
+        self,
+        *,
+        cnpj: str | None = None,
+        cpf: str | None = None,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaCertidaoTrabalhista]:
+        """Certidão de débitos trabalhistas (CNDT).
+
+        cnpj: CNPJ, com ou sem pontuação, de qualquer estabelecimento. Não se combina com
+        cpf.
+        cpf: CPF, com ou sem pontuação. Não se combina com cnpj.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/certidao-negativa-de-debitos-trabalhistas",
+                query={
+                    "cnpj": cnpj,
+                    "cpf": cpf,
+                    "cache_strategy": cache_strategy,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    def regularidade_fgts(
+        self,
+        cnpj: str,
+        *,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaRegularidadeFgts]:
+        """Regularidade do FGTS (CRF).
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/regularidade-fgts/{}",
+                documents=(cnpj,),
+                query={
+                    "cache_strategy": cache_strategy,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
     def produtor_rural(
         self,
         cpf: str,
@@ -584,6 +677,93 @@ class Balcao(SyncClient):
                 documents=(cnpj,),
                 query={
                     "uf": uf,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+            )
+        )
+
+    def cotacao_certidao_negativa_de_debitos_trabalhistas(
+        self,
+        *,
+        cnpj: str | None = None,
+        cpf: str | None = None,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Certidão de débitos trabalhistas (CNDT).
+
+        cnpj: CNPJ, com ou sem pontuação, de qualquer estabelecimento. Não se combina com
+        cpf.
+        cpf: CPF, com ou sem pontuação. Não se combina com cnpj.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/cotacoes/v2/certidao-negativa-de-debitos-trabalhistas",
+                query={
+                    "cnpj": cnpj,
+                    "cpf": cpf,
+                    "cache_strategy": cache_strategy,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+            )
+        )
+
+    def cotacao_regularidade_fgts(
+        self,
+        cnpj: str,
+        *,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Regularidade do FGTS (CRF).
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/cotacoes/v2/regularidade-fgts/{}",
+                documents=(cnpj,),
+                query={
+                    "cache_strategy": cache_strategy,
                     "atualizar_online": atualizar_online,
                     "creditos_maximos": creditos_maximos,
                 },
@@ -926,6 +1106,34 @@ class Balcao(SyncClient):
             Call(
                 "GET",
                 "/consultas/v2/certidao-negativa-de-debitos-federal/print/{}",
+                documents=(receipt_id,),
+                response_type="bytes",
+            )
+        )
+
+    def comprovante_trabalhista(self, receipt_id: str) -> Answer[bytes]:
+        """Comprovante de uma certidão trabalhista.
+
+        receipt_id: O fim do endereço em `print`.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/certidao-negativa-de-debitos-trabalhistas/print/{}",
+                documents=(receipt_id,),
+                response_type="bytes",
+            )
+        )
+
+    def comprovante_fgts(self, receipt_id: str) -> Answer[bytes]:
+        """Comprovante de uma regularidade do FGTS.
+
+        receipt_id: O fim do endereço em `print`.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/regularidade-fgts/print/{}",
                 documents=(receipt_id,),
                 response_type="bytes",
             )
@@ -1729,6 +1937,99 @@ class BalcaoAsync(AsyncClient):
             )
         )
 
+    async def certidao_negativa_de_debitos_trabalhistas(
+        self,
+        *,
+        cnpj: str | None = None,
+        cpf: str | None = None,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaCertidaoTrabalhista]:
+        """Certidão de débitos trabalhistas (CNDT).
+
+        cnpj: CNPJ, com ou sem pontuação, de qualquer estabelecimento. Não se combina com
+        cpf.
+        cpf: CPF, com ou sem pontuação. Não se combina com cnpj.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/certidao-negativa-de-debitos-trabalhistas",
+                query={
+                    "cnpj": cnpj,
+                    "cpf": cpf,
+                    "cache_strategy": cache_strategy,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
+    async def regularidade_fgts(
+        self,
+        cnpj: str,
+        *,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[types.RespostaRegularidadeFgts]:
+        """Regularidade do FGTS (CRF).
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/regularidade-fgts/{}",
+                documents=(cnpj,),
+                query={
+                    "cache_strategy": cache_strategy,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+                idempotent=True,
+                idempotency_key=idempotency_key,
+            )
+        )
+
     async def produtor_rural(
         self,
         cpf: str,
@@ -2003,6 +2304,93 @@ class BalcaoAsync(AsyncClient):
                 documents=(cnpj,),
                 query={
                     "uf": uf,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+            )
+        )
+
+    async def cotacao_certidao_negativa_de_debitos_trabalhistas(
+        self,
+        *,
+        cnpj: str | None = None,
+        cpf: str | None = None,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Certidão de débitos trabalhistas (CNDT).
+
+        cnpj: CNPJ, com ou sem pontuação, de qualquer estabelecimento. Não se combina com
+        cpf.
+        cpf: CPF, com ou sem pontuação. Não se combina com cnpj.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/cotacoes/v2/certidao-negativa-de-debitos-trabalhistas",
+                query={
+                    "cnpj": cnpj,
+                    "cpf": cpf,
+                    "cache_strategy": cache_strategy,
+                    "atualizar_online": atualizar_online,
+                    "creditos_maximos": creditos_maximos,
+                },
+                headers={"X-Cliente": cliente, "X-Referencia": referencia},
+            )
+        )
+
+    async def cotacao_regularidade_fgts(
+        self,
+        cnpj: str,
+        *,
+        cache_strategy: Literal[
+            "CACHE_PREFERENCIAL", "CACHE_SE_EXISTIR", "SO_CACHE", "SO_ONLINE", "ONLINE_PREFERENCIAL"
+        ]
+        | None = None,
+        atualizar_online: bool | None = None,
+        creditos_maximos: int | None = None,
+        cliente: str | None = None,
+        referencia: str | None = None,
+    ) -> Answer[types.RespostaCotacao]:
+        """Quanto custaria: Regularidade do FGTS (CRF).
+
+        cnpj: CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F).
+        Letras são aceitas nas doze primeiras posições.
+        cache_strategy: Prioridade entre resultado guardado e fonte. Uma certidão vencida
+        nunca é entregue como válida.
+        atualizar_online: `true`: consulta a fonte mesmo que haja um resultado guardado.
+        creditos_maximos: O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele.
+        cliente: O seu código do cliente da consulta. Volta na resposta, no extrato e no
+        consumo. Não diferencia duas requisições com a mesma Idempotency-Key. Um CPF é
+        recusado (`MARCA_COM_CPF`).
+        referencia: Um código seu para a consulta, como o número de um pedido. Use em
+        `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+        (`MARCA_COM_CPF`).
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/cotacoes/v2/regularidade-fgts/{}",
+                documents=(cnpj,),
+                query={
+                    "cache_strategy": cache_strategy,
                     "atualizar_online": atualizar_online,
                     "creditos_maximos": creditos_maximos,
                 },
@@ -2345,6 +2733,34 @@ class BalcaoAsync(AsyncClient):
             Call(
                 "GET",
                 "/consultas/v2/certidao-negativa-de-debitos-federal/print/{}",
+                documents=(receipt_id,),
+                response_type="bytes",
+            )
+        )
+
+    async def comprovante_trabalhista(self, receipt_id: str) -> Answer[bytes]:
+        """Comprovante de uma certidão trabalhista.
+
+        receipt_id: O fim do endereço em `print`.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/certidao-negativa-de-debitos-trabalhistas/print/{}",
+                documents=(receipt_id,),
+                response_type="bytes",
+            )
+        )
+
+    async def comprovante_fgts(self, receipt_id: str) -> Answer[bytes]:
+        """Comprovante de uma regularidade do FGTS.
+
+        receipt_id: O fim do endereço em `print`.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/consultas/v2/regularidade-fgts/print/{}",
                 documents=(receipt_id,),
                 response_type="bytes",
             )

@@ -546,6 +546,159 @@ class RespostaCertidaoEstadual(TypedDict):
     """Só no resultado negativo: o que aconteceu."""
 
 
+class RespostaCertidaoTrabalhista(TypedDict):
+    """Certidão trabalhista, ou o resultado negativo da consulta (404 com `error: false`)."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """`true`: CND ou CPEND. `false`: consulta concluída sem elas."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    error_message: dict[str, object]
+    """Objeto sempre vazio nesta resposta: não há erro."""
+    certificate_type: Literal["CND", "CPD", "CPEND"] | None
+    """`CND`, `CPEND`, `CPD`, ou nulo quando nada pôde ser emitido."""
+    certificate: str
+    """Título da certidão."""
+    certificate_number: str | None
+    """Número e ano da certidão. Com o documento, confere a autenticidade no portal do TST."""
+    certificate_code: str | None
+    """Código da certidão, quando a fonte o diz."""
+    cnpj: str | None
+    """CNPJ consultado, com pontuação."""
+    certificate_cnpj: str | None
+    """CNPJ da certidão, com pontuação: pode ser o de outro estabelecimento da mesma empresa.
+    A certidão vale para todos. Nulo em consultas por CPF.
+    """
+    cpf: str | None
+    """CPF consultado, com pontuação."""
+    corporate_name: str | None
+    """Nome, quando a fonte o diz."""
+    covers: Literal["empresa", "pessoa"]
+    """`empresa`: todos os estabelecimentos da empresa. `pessoa`: consulta por CPF."""
+    issued_at: str | None
+    """Dia da emissão."""
+    issued_time: str | None
+    """Hora da emissão, `HH:mm:ss`, em Brasília."""
+    validity: str | None
+    """Último dia de validade."""
+    effective_validity: str | None
+    """O mesmo que `validity`."""
+    valid_until: str | None
+    """Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado."""
+    source_queried_at: str
+    """Quando a fonte foi consultada."""
+    served_at: str
+    """Quando esta resposta foi dada."""
+    source: Literal["cache", "online"]
+    """`cache` ou `online`."""
+    issued_successfully: bool
+    """Se foi emitida uma CND ou CPEND."""
+    debtor_listed: bool | None
+    """Se consta no Banco Nacional de Devedores Trabalhistas, se a fonte informa."""
+    lawsuits_total: int | None
+    """Quantidade de processos, se a fonte informa."""
+    lawsuits: list[str]
+    """Números dos processos listados na certidão."""
+    receipt_type: str
+    """Tipo do comprovante; vazio quando não há."""
+    print: str | None
+    """Endereço do comprovante, acessível com uma chave da mesma conta."""
+    provider_code: int
+    """Código devolvido pelo fornecedor."""
+    provider_billable: bool
+    """Se o fornecedor cobra por esta consulta."""
+    provider_elapsed_time_in_milliseconds: int
+    """Tempo do fornecedor."""
+    billing: Cobranca
+    """O preço cobrado por esta consulta."""
+    message: NotRequired[str]
+    """Só no resultado negativo: o que aconteceu."""
+
+
+class RespostaRegularidadeFgts(TypedDict):
+    """Regularidade com o FGTS, ou o resultado negativo da consulta (404 com `error: false`)."""
+
+    request_id: str
+    """Identificador único da operação."""
+    success: bool
+    """`true`: a situação é `regular` e o certificado está em vigor."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    error_message: dict[str, object]
+    """Objeto sempre vazio nesta resposta: não há erro."""
+    situation: Literal["irregular", "nao_cadastrado", "nao_comprovada", "regular"]
+    """`regular`, `irregular`, `nao_comprovada` (a Caixa não comprova pela internet, o que
+    não prova débitos) ou `nao_cadastrado` (a Caixa não conhece o empregador).
+    """
+    certificate: str
+    """Título do certificado."""
+    certificate_number: str | None
+    """Número do CRF, com 22 dígitos."""
+    cnpj: str
+    """CNPJ consultado, com pontuação."""
+    registration: str | None
+    """Inscrição à qual o resultado se refere, com pontuação. Nula quando o empregador não é
+    cadastrado.
+    """
+    registration_is_head_office: bool | None
+    """`true`: a Caixa não conhece a filial consultada, e o resultado é o da matriz. Nulo
+    quando não há inscrição.
+    """
+    corporate_name: str | None
+    """Nome, quando a fonte o diz."""
+    address: str | None
+    """Endereço da inscrição, em uma linha."""
+    issued_at: str | None
+    """Dia da emissão."""
+    valid_from: str | None
+    """Primeiro dia de validade."""
+    validity: str | None
+    """Último dia de validade."""
+    effective_validity: str | None
+    """O mesmo que `validity`."""
+    valid_until: str | None
+    """Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado."""
+    history: list[CertificadoAnterior]
+    """Certificados da inscrição, o mais novo primeiro."""
+    reason: str | None
+    """Motivo, nas palavras da fonte, quando não é regular."""
+    source_queried_at: str
+    """Quando a fonte foi consultada."""
+    served_at: str
+    """Quando esta resposta foi dada."""
+    source: Literal["cache", "online"]
+    """`cache` ou `online`."""
+    receipt_type: str
+    """Tipo do comprovante; vazio quando não há."""
+    print: str | None
+    """Endereço do comprovante, acessível com uma chave da mesma conta."""
+    provider_code: int
+    """Código devolvido pelo fornecedor."""
+    provider_billable: bool
+    """Se o fornecedor cobra por esta consulta."""
+    provider_elapsed_time_in_milliseconds: int
+    """Tempo do fornecedor."""
+    billing: Cobranca
+    """O preço cobrado por esta consulta."""
+    message: NotRequired[str]
+    """Só no resultado negativo: o que aconteceu."""
+
+
+class CertificadoAnterior(TypedDict):
+    """Um certificado anterior da mesma inscrição."""
+
+    certificate_number: str | None
+    """Número do certificado."""
+    issued_at: str | None
+    """Dia da emissão."""
+    valid_from: str | None
+    """Primeiro dia de validade."""
+    valid_until: str | None
+    """Último dia de validade."""
+
+
 class RespostaProdutorRural(TypedDict):
     """Inscrições estaduais de um produtor rural."""
 
@@ -1037,8 +1190,9 @@ class OperacaoAchada(TypedDict):
     `search/page`, `search/count`, `search/partners`, `company/lookup`,
     `state_registration/uf`, `state_registration/uf+addresses`,
     `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
-    `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
-    `suframa/lookup`.
+    `state_certificate/online`, `labour_certificate/cache`, `labour_certificate/online`,
+    `fgts_regularity/cache`, `fgts_regularity/online`, `rural_producer/uf`,
+    `rural_producer/uf+addresses`, `suframa/lookup`.
     """
     origem: Literal["cache", "online"] | None
     """Origem do resultado. Nulo enquanto não houver resultado."""
@@ -2003,8 +2157,9 @@ class RespostaOperacao(TypedDict):
     `search/page`, `search/count`, `search/partners`, `company/lookup`,
     `state_registration/uf`, `state_registration/uf+addresses`,
     `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
-    `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
-    `suframa/lookup`.
+    `state_certificate/online`, `labour_certificate/cache`, `labour_certificate/online`,
+    `fgts_regularity/cache`, `fgts_regularity/online`, `rural_producer/uf`,
+    `rural_producer/uf+addresses`, `suframa/lookup`.
     """
     origem: Literal["cache", "online"] | None
     """Origem do resultado. Nulo enquanto não houver resultado."""

@@ -211,6 +211,95 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Certidão de débitos trabalhistas (CNDT). */
+  async certidaoNegativaDeDebitosTrabalhistas(given: {
+    /** CNPJ, com ou sem pontuação, de qualquer estabelecimento. Não se combina com cpf. */
+    cnpj?: string;
+    /** CPF, com ou sem pontuação. Não se combina com cnpj. */
+    cpf?: string;
+    /**
+     * Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue
+     * como válida.
+     */
+    cache_strategy?: "CACHE_PREFERENCIAL" | "CACHE_SE_EXISTIR" | "SO_CACHE" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
+    /** `true`: consulta a fonte mesmo que haja um resultado guardado. */
+    atualizar_online?: boolean;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+    idempotencyKey?: string;
+  } = {}): Promise<Answer<types.RespostaCertidaoTrabalhista>> {
+    return this.ask({
+      method: "GET",
+      path: `/consultas/v2/certidao-negativa-de-debitos-trabalhistas`,
+      query: {
+        cnpj: given.cnpj,
+        cpf: given.cpf,
+        cache_strategy: given.cache_strategy,
+        atualizar_online: given.atualizar_online,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+    });
+  }
+
+  /** Regularidade do FGTS (CRF). */
+  async regularidadeFgts(given: {
+    /**
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
+     */
+    cnpj: string;
+    /**
+     * Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue
+     * como válida.
+     */
+    cache_strategy?: "CACHE_PREFERENCIAL" | "CACHE_SE_EXISTIR" | "SO_CACHE" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
+    /** `true`: consulta a fonte mesmo que haja um resultado guardado. */
+    atualizar_online?: boolean;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaRegularidadeFgts>> {
+    return this.ask({
+      method: "GET",
+      path: `/consultas/v2/regularidade-fgts/${part(given.cnpj)}`,
+      query: {
+        cache_strategy: given.cache_strategy,
+        atualizar_online: given.atualizar_online,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+    });
+  }
+
   /** Inscrições estaduais do produtor rural. */
   async produtorRural(given: {
     /** CPF completo, com ou sem pontuação. */
@@ -490,6 +579,89 @@ export class Balcao extends Runtime {
       path: `/cotacoes/v2/certidao-negativa-de-debitos-estadual/${part(given.cnpj)}`,
       query: {
         uf: given.uf,
+        atualizar_online: given.atualizar_online,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+    });
+  }
+
+  /** Quanto custaria: Certidão de débitos trabalhistas (CNDT). */
+  async cotacaoCertidaoNegativaDeDebitosTrabalhistas(given: {
+    /** CNPJ, com ou sem pontuação, de qualquer estabelecimento. Não se combina com cpf. */
+    cnpj?: string;
+    /** CPF, com ou sem pontuação. Não se combina com cnpj. */
+    cpf?: string;
+    /**
+     * Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue
+     * como válida.
+     */
+    cache_strategy?: "CACHE_PREFERENCIAL" | "CACHE_SE_EXISTIR" | "SO_CACHE" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
+    /** `true`: consulta a fonte mesmo que haja um resultado guardado. */
+    atualizar_online?: boolean;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+  } = {}): Promise<Answer<types.RespostaCotacao>> {
+    return this.ask({
+      method: "GET",
+      path: `/cotacoes/v2/certidao-negativa-de-debitos-trabalhistas`,
+      query: {
+        cnpj: given.cnpj,
+        cpf: given.cpf,
+        cache_strategy: given.cache_strategy,
+        atualizar_online: given.atualizar_online,
+        creditos_maximos: given.creditos_maximos,
+      },
+      headers: { "X-Cliente": given.cliente, "X-Referencia": given.referencia },
+    });
+  }
+
+  /** Quanto custaria: Regularidade do FGTS (CRF). */
+  async cotacaoRegularidadeFgts(given: {
+    /**
+     * CNPJ completo, com ou sem pontuação (a barra pode ser codificada como %2F). Letras
+     * são aceitas nas doze primeiras posições.
+     */
+    cnpj: string;
+    /**
+     * Prioridade entre resultado guardado e fonte. Uma certidão vencida nunca é entregue
+     * como válida.
+     */
+    cache_strategy?: "CACHE_PREFERENCIAL" | "CACHE_SE_EXISTIR" | "SO_CACHE" | "SO_ONLINE" | "ONLINE_PREFERENCIAL";
+    /** `true`: consulta a fonte mesmo que haja um resultado guardado. */
+    atualizar_online?: boolean;
+    /** O mesmo que o cabeçalho `X-Creditos-Maximos`. Prevalece sobre ele. */
+    creditos_maximos?: number;
+    /**
+     * O seu código do cliente da consulta. Volta na resposta, no extrato e no consumo. Não
+     * diferencia duas requisições com a mesma Idempotency-Key. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    cliente?: string;
+    /**
+     * Um código seu para a consulta, como o número de um pedido. Use em
+     * `/conta/v1/operacoes` para encontrar a requisição. Um CPF é recusado
+     * (`MARCA_COM_CPF`).
+     */
+    referencia?: string;
+  }): Promise<Answer<types.RespostaCotacao>> {
+    return this.ask({
+      method: "GET",
+      path: `/cotacoes/v2/regularidade-fgts/${part(given.cnpj)}`,
+      query: {
+        cache_strategy: given.cache_strategy,
         atualizar_online: given.atualizar_online,
         creditos_maximos: given.creditos_maximos,
       },
@@ -830,6 +1002,30 @@ export class Balcao extends Runtime {
     return this.ask({
       method: "GET",
       path: `/consultas/v2/certidao-negativa-de-debitos-federal/print/${part(given.receipt_id)}`,
+      responseType: "bytes",
+    });
+  }
+
+  /** Comprovante de uma certidão trabalhista. */
+  async comprovanteTrabalhista(given: {
+    /** O fim do endereço em `print`. */
+    receipt_id: string;
+  }): Promise<Answer<Uint8Array<ArrayBuffer>>> {
+    return this.ask({
+      method: "GET",
+      path: `/consultas/v2/certidao-negativa-de-debitos-trabalhistas/print/${part(given.receipt_id)}`,
+      responseType: "bytes",
+    });
+  }
+
+  /** Comprovante de uma regularidade do FGTS. */
+  async comprovanteFgts(given: {
+    /** O fim do endereço em `print`. */
+    receipt_id: string;
+  }): Promise<Answer<Uint8Array<ArrayBuffer>>> {
+    return this.ask({
+      method: "GET",
+      path: `/consultas/v2/regularidade-fgts/print/${part(given.receipt_id)}`,
       responseType: "bytes",
     });
   }

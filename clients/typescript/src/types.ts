@@ -513,6 +513,160 @@ export interface RespostaCertidaoEstadual {
   message?: string;
 }
 
+/** Certidão trabalhista, ou o resultado negativo da consulta (404 com `error: false`). */
+export interface RespostaCertidaoTrabalhista {
+  /** Identificador único da operação. */
+  request_id: string;
+  /** `true`: CND ou CPEND. `false`: consulta concluída sem elas. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Objeto sempre vazio nesta resposta: não há erro. */
+  error_message: Record<string, unknown>;
+  /** `CND`, `CPEND`, `CPD`, ou nulo quando nada pôde ser emitido. */
+  certificate_type: "CND" | "CPD" | "CPEND" | null;
+  /** Título da certidão. */
+  certificate: string;
+  /** Número e ano da certidão. Com o documento, confere a autenticidade no portal do TST. */
+  certificate_number: string | null;
+  /** Código da certidão, quando a fonte o diz. */
+  certificate_code: string | null;
+  /** CNPJ consultado, com pontuação. */
+  cnpj: string | null;
+  /**
+   * CNPJ da certidão, com pontuação: pode ser o de outro estabelecimento da mesma empresa.
+   * A certidão vale para todos. Nulo em consultas por CPF.
+   */
+  certificate_cnpj: string | null;
+  /** CPF consultado, com pontuação. */
+  cpf: string | null;
+  /** Nome, quando a fonte o diz. */
+  corporate_name: string | null;
+  /** `empresa`: todos os estabelecimentos da empresa. `pessoa`: consulta por CPF. */
+  covers: "empresa" | "pessoa";
+  /** Dia da emissão. */
+  issued_at: string | null;
+  /** Hora da emissão, `HH:mm:ss`, em Brasília. */
+  issued_time: string | null;
+  /** Último dia de validade. */
+  validity: string | null;
+  /** O mesmo que `validity`. */
+  effective_validity: string | null;
+  /** Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado. */
+  valid_until: string | null;
+  /** Quando a fonte foi consultada. */
+  source_queried_at: string;
+  /** Quando esta resposta foi dada. */
+  served_at: string;
+  /** `cache` ou `online`. */
+  source: "cache" | "online";
+  /** Se foi emitida uma CND ou CPEND. */
+  issued_successfully: boolean;
+  /** Se consta no Banco Nacional de Devedores Trabalhistas, se a fonte informa. */
+  debtor_listed: boolean | null;
+  /** Quantidade de processos, se a fonte informa. */
+  lawsuits_total: number | null;
+  /** Números dos processos listados na certidão. */
+  lawsuits: Array<string>;
+  /** Tipo do comprovante; vazio quando não há. */
+  receipt_type: string;
+  /** Endereço do comprovante, acessível com uma chave da mesma conta. */
+  print: string | null;
+  /** Código devolvido pelo fornecedor. */
+  provider_code: number;
+  /** Se o fornecedor cobra por esta consulta. */
+  provider_billable: boolean;
+  /** Tempo do fornecedor. */
+  provider_elapsed_time_in_milliseconds: number;
+  /** O preço cobrado por esta consulta. */
+  billing: Cobranca;
+  /** Só no resultado negativo: o que aconteceu. */
+  message?: string;
+}
+
+/** Regularidade com o FGTS, ou o resultado negativo da consulta (404 com `error: false`). */
+export interface RespostaRegularidadeFgts {
+  /** Identificador único da operação. */
+  request_id: string;
+  /** `true`: a situação é `regular` e o certificado está em vigor. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Objeto sempre vazio nesta resposta: não há erro. */
+  error_message: Record<string, unknown>;
+  /**
+   * `regular`, `irregular`, `nao_comprovada` (a Caixa não comprova pela internet, o que não
+   * prova débitos) ou `nao_cadastrado` (a Caixa não conhece o empregador).
+   */
+  situation: "irregular" | "nao_cadastrado" | "nao_comprovada" | "regular";
+  /** Título do certificado. */
+  certificate: string;
+  /** Número do CRF, com 22 dígitos. */
+  certificate_number: string | null;
+  /** CNPJ consultado, com pontuação. */
+  cnpj: string;
+  /**
+   * Inscrição à qual o resultado se refere, com pontuação. Nula quando o empregador não é
+   * cadastrado.
+   */
+  registration: string | null;
+  /**
+   * `true`: a Caixa não conhece a filial consultada, e o resultado é o da matriz. Nulo
+   * quando não há inscrição.
+   */
+  registration_is_head_office: boolean | null;
+  /** Nome, quando a fonte o diz. */
+  corporate_name: string | null;
+  /** Endereço da inscrição, em uma linha. */
+  address: string | null;
+  /** Dia da emissão. */
+  issued_at: string | null;
+  /** Primeiro dia de validade. */
+  valid_from: string | null;
+  /** Último dia de validade. */
+  validity: string | null;
+  /** O mesmo que `validity`. */
+  effective_validity: string | null;
+  /** Último dia em que este resultado guardado pode ser usado. Nulo: não fica guardado. */
+  valid_until: string | null;
+  /** Certificados da inscrição, o mais novo primeiro. */
+  history: Array<CertificadoAnterior>;
+  /** Motivo, nas palavras da fonte, quando não é regular. */
+  reason: string | null;
+  /** Quando a fonte foi consultada. */
+  source_queried_at: string;
+  /** Quando esta resposta foi dada. */
+  served_at: string;
+  /** `cache` ou `online`. */
+  source: "cache" | "online";
+  /** Tipo do comprovante; vazio quando não há. */
+  receipt_type: string;
+  /** Endereço do comprovante, acessível com uma chave da mesma conta. */
+  print: string | null;
+  /** Código devolvido pelo fornecedor. */
+  provider_code: number;
+  /** Se o fornecedor cobra por esta consulta. */
+  provider_billable: boolean;
+  /** Tempo do fornecedor. */
+  provider_elapsed_time_in_milliseconds: number;
+  /** O preço cobrado por esta consulta. */
+  billing: Cobranca;
+  /** Só no resultado negativo: o que aconteceu. */
+  message?: string;
+}
+
+/** Um certificado anterior da mesma inscrição. */
+export interface CertificadoAnterior {
+  /** Número do certificado. */
+  certificate_number: string | null;
+  /** Dia da emissão. */
+  issued_at: string | null;
+  /** Primeiro dia de validade. */
+  valid_from: string | null;
+  /** Último dia de validade. */
+  valid_until: string | null;
+}
+
 /** Inscrições estaduais de um produtor rural. */
 export interface RespostaProdutorRural {
   /** Identificador único da operação. */
@@ -970,8 +1124,9 @@ export interface OperacaoAchada {
    * `search/page`, `search/count`, `search/partners`, `company/lookup`,
    * `state_registration/uf`, `state_registration/uf+addresses`,
    * `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
-   * `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
-   * `suframa/lookup`.
+   * `state_certificate/online`, `labour_certificate/cache`, `labour_certificate/online`,
+   * `fgts_regularity/cache`, `fgts_regularity/online`, `rural_producer/uf`,
+   * `rural_producer/uf+addresses`, `suframa/lookup`.
    */
   regra_codigo: string | null;
   /** Origem do resultado. Nulo enquanto não houver resultado. */
@@ -1870,8 +2025,9 @@ export interface RespostaOperacao {
    * `search/page`, `search/count`, `search/partners`, `company/lookup`,
    * `state_registration/uf`, `state_registration/uf+addresses`,
    * `federal_certificate/cache`, `federal_certificate/online`, `state_certificate/cache`,
-   * `state_certificate/online`, `rural_producer/uf`, `rural_producer/uf+addresses`,
-   * `suframa/lookup`.
+   * `state_certificate/online`, `labour_certificate/cache`, `labour_certificate/online`,
+   * `fgts_regularity/cache`, `fgts_regularity/online`, `rural_producer/uf`,
+   * `rural_producer/uf+addresses`, `suframa/lookup`.
    */
   regra_codigo: string | null;
   /** Origem do resultado. Nulo enquanto não houver resultado. */

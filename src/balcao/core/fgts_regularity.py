@@ -10,8 +10,8 @@ from balcao.core.documents import first_establishment
 from balcao.core.personal import mask_cpf_in_text
 from balcao.core.questions import Inquiry
 
-# `nao_comprovada`: not provable online, which is no proof of debts. `nao_cadastrado`: Caixa does
-# not know the employer, as is normal for a company that never had employees.
+# `nao_comprovada`: not provable online, which is no proof of debts. `nao_cadastrado`: Caixa has
+# no record of the employer, as is normal for a company that never had employees.
 Situation: TypeAlias = Literal["regular", "irregular", "nao_comprovada", "nao_cadastrado"]
 
 _VERDICTS: dict[Situation, Verdict] = {

@@ -1,7 +1,7 @@
 """Regularity of employers with the FGTS, derived from the CNPJ and today's date in Brasília.
 
-A certificate is in force for 30 days, its first and last included. The next one begins on the day
-after, so that exactly one is in force on each day.
+A certificate is in force for 30 days, its first and last included. The next one is issued ten days
+before it ends, as soon as Caixa allows, so a lookup on the next day mostly returns the same one.
 """
 
 from datetime import date, timedelta
@@ -15,6 +15,8 @@ from balcao.fiction.sandbox.certificates import CLASSES, is_of_class
 from balcao.fiction.sandbox.promises import PROMISED_COMPANIES, FgtsRow
 
 VALIDITY_DAYS = 30  # both ends count
+_RENEWED_DAYS = 10  # before the end
+_APART_DAYS = VALIDITY_DAYS - _RENEWED_DAYS
 _PAST = 3  # certificates in the history
 
 _KIND_CARDS = deck(
@@ -32,9 +34,9 @@ def fgts_regularity_of(cnpj: str, today: date) -> FgtsFiction:
     """Return the situation of a CNPJ (14 characters) at Caixa."""
     row = _row_of(cnpj)
     d = draws(f"{cnpj} fgts certificate")
-    days = (d[0] - today.toordinal()) % VALIDITY_DAYS if row.days_left is None else row.days_left
-    last = today + timedelta(days)
-    ends = [last - timedelta(VALIDITY_DAYS * number) for number in range(_PAST)]
+    drawn = _RENEWED_DAYS + (d[0] - today.toordinal()) % _APART_DAYS
+    last = today + timedelta(drawn if row.days_left is None else row.days_left)
+    ends = [last - timedelta(_APART_DAYS * number) for number in range(_PAST)]
     begins = [end - timedelta(VALIDITY_DAYS - 1) for end in ends]
     is_known = exists(cnpj)
     return FgtsFiction(

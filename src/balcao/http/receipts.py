@@ -49,7 +49,7 @@ def _file_headers(caching: str, disposition: str) -> Mapping[str, Header]:
     }
 
 
-def _private_route(lookup: type[CertificateLookup], id: str, of: str) -> Route:
+def _private_route(lookup: type[CertificateLookup], id: str, of: str, outcome: str) -> Route:
     return Route(
         f"{PREFIX}{lookup.path}/print/{{receipt_id}}",
         f"comprovante-{id}",
@@ -63,7 +63,7 @@ def _private_route(lookup: type[CertificateLookup], id: str, of: str) -> Route:
         ),
         parameters=(_NUMBER,),
         gives=[File("application/pdf"), File("text/html")],
-        outcome="O documento, como a fonte o emitiu.",
+        outcome=outcome,  # different ones: the clients' generator needs these responses in place
         headers=_file_headers(_PRIVATE, "Nome do arquivo. O HTML vem como anexo (`attachment`)."),
         tells_cost=False,
         problems=(OperationNotAllowed, ReceiptNotFound, StorageFailed),
@@ -84,9 +84,24 @@ class ReceiptRoutes:
         if forget_callbacks is not None:
             forget_callbacks.append(self._recent.clear)
 
-    @_private_route(FederalCertificateLookup, "federal", "uma certidão federal")
-    @_private_route(LabourCertificateLookup, "trabalhista", "uma certidão trabalhista")
-    @_private_route(FgtsRegularityLookup, "fgts", "uma regularidade do FGTS")
+    @_private_route(
+        FederalCertificateLookup,
+        "federal",
+        "uma certidão federal",
+        "O documento, como a fonte o emitiu.",
+    )
+    @_private_route(
+        LabourCertificateLookup,
+        "trabalhista",
+        "uma certidão trabalhista",
+        "A certidão, como a fonte a emitiu.",
+    )
+    @_private_route(
+        FgtsRegularityLookup,
+        "fgts",
+        "uma regularidade do FGTS",
+        "O certificado, como a fonte o emitiu.",
+    )
     async def private(self, request: Request) -> Answer:
         """Return a private receipt, to keys of its account that serve its operation.
 

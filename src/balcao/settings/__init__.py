@@ -245,8 +245,9 @@ class Settings(_SourceSettings):
     cache_person_days: Annotated[int, Group.RETENTION] = Field(
         365,
         ge=1,
-        description="O mesmo, para as respostas sobre pessoas físicas (produtor rural e certidão"
-        " federal, por CPF; cadastro de empresas cuja natureza jurídica é 213-5 ou começa com 4).",
+        description="O mesmo, para as respostas sobre pessoas físicas (produtor rural e certidões"
+        " federal e trabalhista, por CPF; cadastro de empresas cuja natureza jurídica é 213-5 ou"
+        " começa com 4).",
     )
     receipt_days: Annotated[int, Group.RETENTION] = Field(
         1825,

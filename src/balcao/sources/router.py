@@ -197,7 +197,7 @@ class SourceRouter:
     async def _of_head_office(
         self, inquiry: Inquiry, answer: Found, record: FgtsRegularity, deadline: float
     ) -> Answer:
-        """Return the head office's answer if Caixa does not know the branch (contract 4.14)."""
+        """Return the head office's answer if Caixa has no record of the branch (contract 4.14)."""
         branch = inquiry.document
         if record.situation != "nao_cadastrado" or not isinstance(branch, Cnpj):
             return answer

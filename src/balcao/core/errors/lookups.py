@@ -95,20 +95,22 @@ class UfRequired(InvalidInput):
 
 
 class DocumentRequired(InvalidInput):
-    """Neither CNPJ nor CPF was given (contract 2.8)."""
+    """Neither CNPJ nor CPF was given (contract 2.8, 2.11)."""
 
     code = "DOCUMENTO_OBRIGATORIO"
     message = "Informe cnpj, ou cpf com data_nascimento."
+    detail_is_message = True
     short = "Faltou o documento"
     field = InvalidCnpj.field
     hint = InvalidCnpj.hint
 
 
 class DocumentsConflict(InvalidInput):
-    """A CNPJ was given together with a CPF or birth date (contract 2.8)."""
+    """A CNPJ was given together with a CPF or birth date (contract 2.8, 2.11)."""
 
     code = "DOCUMENTOS_CONFLITANTES"
     message = "Informe um documento só: cnpj, ou cpf com data_nascimento."
+    detail_is_message = True
     short = "Documentos em conflito"
 
 

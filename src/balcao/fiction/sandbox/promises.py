@@ -100,7 +100,7 @@ class FgtsRow(msgspec.Struct, frozen=True):
     """A promised situation at Caixa."""
 
     kind: FgtsKind = FgtsKind.REGULAR
-    days_left: int | None = None  # to the validity; None: drawn, within 30 days
+    days_left: int | None = None  # to the validity; None: drawn, 10 to 29 days
     receipt: ReceiptKind = ReceiptKind.PDF
 
 

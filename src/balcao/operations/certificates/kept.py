@@ -82,7 +82,7 @@ class KeptCertificateLookup(CertificateLookup):
         )
 
     def is_issued_since(self, certificate: Certificate, day: str) -> bool:
-        """Return whether a certificate that may be issued anew was issued on a day or later."""
+        """Return whether a certificate that may be issued again was issued on a day or later."""
         return False
 
     def should_cache(self, body: bytes, asked_ms: int, kept: CacheEntry | None) -> bool:

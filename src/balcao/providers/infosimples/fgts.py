@@ -1,4 +1,4 @@
-"""Reader of an employer's regularity with the FGTS (`infosimples.md` section 7).
+"""Reader of an employer's regularity with the FGTS (`infosimples.md` section 9).
 
 Code 620 is the usual answer for an employer that is not regular, or whose regularity cannot be
 proved online, and it is billed: its reason decides, and a reason that is not known is a failure.

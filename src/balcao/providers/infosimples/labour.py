@@ -1,8 +1,8 @@
-"""Reader of the labour debt certificate (`infosimples.md` section 6).
+"""Reader of the labour debt certificate (`infosimples.md` section 7).
 
 The service has no field for the type. The title of a certificate with the effects of a negative one
-contains the word "negativa", and neither flag tells it from a positive one. A certificate that
-lists lawsuits is never negative.
+contains the word "negativa", and neither flag distinguishes it from a positive one. A certificate
+that lists lawsuits is never negative.
 """
 
 import re

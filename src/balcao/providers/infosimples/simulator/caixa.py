@@ -1,4 +1,4 @@
-"""Infosimples' `caixa/regularidade`: regularity with the FGTS (`infosimples.md`, section 7).
+"""Infosimples' `caixa/regularidade`: regularity with the FGTS (`infosimples.md`, section 9).
 
 The documents of the sandbox show the forms of real replies. Most of what is not regular is code
 620, which is billed, with the portal's text as its reason.

@@ -1,4 +1,4 @@
-"""Infosimples' `tribunal/tst/cndt`: the labour certificate (`infosimples.md`, section 6).
+"""Infosimples' `tribunal/tst/cndt`: the labour certificate (`infosimples.md`, section 7).
 
 The documents of the sandbox show the forms of real replies: which field has the validity, how
 lawsuits and their number are written, and the flag of a certificate with effects of a negative one.
