@@ -129,7 +129,7 @@ def test_everything_missing_at_once(house: Service, browser: Browser, mine: Clie
         await asyncio.gather(*sending)
 
     house.run(clicks())
-    assert spent(house, mine) == 1 + 6
+    assert spent(house, mine) == 1 + 10
     answer = browser.get(address(ZONE))
     assert of_all(answer) == ("", "")
     assert not any("ainda não consultado" in shown for shown in lines(answer).values())
@@ -158,9 +158,9 @@ def test_without_a_month_one_press_asks_the_registry_and_then_its_state(tmp_path
         shown = lines(page)
         assert shown["Certidão estadual SP"].startswith("Certidão negativa")
         assert not any("ainda não consultado" in text for text in shown.values())
-        assert spent(house, mine) == 6  # Suframa has no registration, which is free
+        assert spent(house, mine) == 10  # Suframa has no registration, which is free
         press(browser, GOOD, value)  # on the outdated page: nothing is missing
-        assert spent(house, mine) == 6
+        assert spent(house, mine) == 10
 
 
 def test_slow_results_appear_as_they_arrive(

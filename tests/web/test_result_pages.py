@@ -450,7 +450,7 @@ def test_an_expired_certificate_is_marked(tmp_path: Path) -> None:
         response = browser.get(company)
         assert "venceu pela fonte" in response.words
         assert "por Portaria 1 (confira o ato)" in response.words
-        assert of_all(response)[0] == "falta.5"
+        assert of_all(response)[0] == "falta.9"
         assert "Renovar" in of_form(response, "certidao-federal")[1]
         assert "por ato, " in browser.get("/app/historico").words
 
