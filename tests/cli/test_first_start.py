@@ -179,13 +179,17 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
     key = next(one.key for one in issued if one.account.name == welcome.EXAMPLE_ACCOUNT)
 
     lines = curl_lines(shown)
-    assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * 6
+    assert [line[:4] for line in lines] == [["curl", "-sS", "-H", f"x-api-key: {key}"]] * len(
+        OPERATIONS
+    )
     addresses = [line[4].removeprefix(settings.address) for line in lines]
     assert addresses == [
         "/consultas/v2/cnpj-receita-federal/90010001000100",
         "/consultas/v2/sintegra/90010001000100",
         "/consultas/v2/certidao-negativa-de-debitos-federal?cnpj=90010001000100",
         "/consultas/v2/certidao-negativa-de-debitos-estadual/90010001000100?uf=SP",
+        "/consultas/v2/certidao-negativa-de-debitos-trabalhistas?cnpj=90010001000100",
+        "/consultas/v2/regularidade-fgts/90010001000100",
         "/consultas/v2/produtor-rural/90010000100?uf=SP",
         "/consultas/v2/suframa/90010002000154",
     ]
@@ -202,9 +206,9 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
         found = asyncio.run(answers())
     finally:
         house.close()
-    assert [answer.status for answer in found] == [200] * 6
+    assert [answer.status for answer in found] == [200] * len(OPERATIONS)
     # Certificates are not cached yet; from the source each costs two.
-    assert [answer.credits for answer in found] == [1, 1, 2, 2, 1, 1]
+    assert [answer.credits for answer in found] == [1, 1, 2, 2, 2, 2, 1, 1]
     assert all(answer.json["success"] is True for answer in found)
     _, company, federal, state, producer, zone = (answer.json for answer in found)
     assert zone["inscricao"] == "200000012"

@@ -15,6 +15,7 @@ from balcao.cli import source as command
 from balcao.core.errors import HomeInUse
 from balcao.core.federation import UFS
 from balcao.examination.inventory import SNAPSHOT, SWITCHES, configured
+from balcao.operations import OPERATIONS
 from balcao.settings import Settings
 from tests.cli.shell import CommandResult, Shell, exports, free_port, simulating
 from tests.sources.sefaz.certificates import PASSWORD, a_certificate, of_cnpj, saved
@@ -28,6 +29,8 @@ PROBES = {
     ("infosimples", "state_registration rural_producer"),
     ("infosimples", "federal_certificate"),
     ("infosimples", "state_certificate"),
+    ("infosimples", "labour_certificate"),
+    ("infosimples", "fgts_regularity"),
 }
 
 
@@ -83,7 +86,8 @@ def test_disabled_sources_are_shown_with_their_switch(fresh: Shell) -> None:
         "nada importado",
     ):
         assert variable in result.out
-    assert result.out.count("aviso: ") == result.out.count("nenhuma fonte ativa; ative") == 6
+    warned = len(OPERATIONS)
+    assert result.out.count("aviso: ") == result.out.count("nenhuma fonte ativa; ative") == warned
     assert not fresh.path.exists()
 
 
@@ -108,7 +112,7 @@ def test_sources_are_listed_in_their_order(shell: Shell, monkeypatch: pytest.Mon
     producers = section(result.out, "rural_producer")
     assert re.search(r"sefaz +RS, SP +endereço", producers)
     assert "aviso" not in companies + producers
-    assert result.out.count("aviso: ") == 2  # for certificates
+    assert result.out.count("aviso: ") == 4  # for certificates
 
 
 def test_an_unserved_uf_is_a_warning(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +253,8 @@ def test_only_the_selected_sources(shell: Shell, all_sources: Mapping[str, str])
         ("infosimples", "state_registration rural_producer", None, "ok"),
         ("infosimples", "federal_certificate", None, "ok"),
         ("infosimples", "state_certificate", None, "ok"),
+        ("infosimples", "labour_certificate", None, "ok"),
+        ("infosimples", "fgts_regularity", None, "ok"),
     ]
 
 

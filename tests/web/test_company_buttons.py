@@ -135,14 +135,14 @@ def test_everything_missing_at_once(house: Service, browser: Browser, mine: Clie
     assert not any("ainda não consultado" in shown for shown in lines(answer).values())
     # Pressed again on the outdated page, nothing is missing.
     press(browser, ZONE, "falta.10")
-    assert spent(house, mine) == 7
+    assert spent(house, mine) == 11
 
     all_receipts = f"{address(ZONE)}/comprovantes"
     assert answer.tree.xpath(f"//a[@href='{all_receipts}']")
     with zipfile.ZipFile(io.BytesIO(browser.get(all_receipts).content)) as archive:
         assert archive.testzip() is None
         kinds = sorted(name.removeprefix(ZONE).split("_")[-2] for name in archive.namelist()[:-1])
-        assert kinds == ["estadual-AM", "federal"]
+        assert kinds == ["estadual-AM", "federal", "fgts", "trabalhista"]
         assert all(archive.read(name).startswith(b"%PDF") for name in archive.namelist()[:-1])
 
 
