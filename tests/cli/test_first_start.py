@@ -210,12 +210,13 @@ def test_every_request_shown_is_answered_by_the_sandbox(home: Home) -> None:
     # Certificates are not cached yet; from the source each costs two.
     assert [answer.credits for answer in found] == [1, 1, 2, 2, 2, 2, 1, 1]
     assert all(answer.json["success"] is True for answer in found)
-    _, company, federal, state, producer, zone = (answer.json for answer in found)
+    _, company, federal, state, labour, fgts, producer, zone = (answer.json for answer in found)
     assert zone["inscricao"] == "200000012"
     for registered in (company, producer):
         assert [each["uf"] for each in registered["inscricoes_estaduais"]] == ["SP"]
     assert (federal["certificate_type"], federal["source"]) == ("CND", "online")
     assert state["certidao_negativa"] is True
+    assert (labour["certificate_type"], fgts["situation"]) == ("CND", "regular")
 
 
 def test_one_at_a_time(home: Home) -> None:
