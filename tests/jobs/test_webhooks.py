@@ -267,6 +267,29 @@ def test_events_are_sent_signed_and_at_most_four_at_a_time(tmp_path: Path) -> No
     asyncio.run(run())
 
 
+def test_a_long_repetition_continues_in_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("balcao.service.webhooks.delivering.STEP_DELIVERIES", 2)
+    monkeypatch.setattr("balcao.storage.desk.webhook_deliveries.RESENT_AT_ONCE", 2)
+
+    async def run() -> None:
+        station = Station(tmp_path)
+        await station.create()
+        await station.happen(3)
+        while await station.delivery.deliver("w1") is not None:
+            pass
+        webhook = await station.webhooks.one(station.account, "w1")
+        assert await station.webhooks.resend(webhook, 0, None, failed_only=False) == 3
+        again = await station.delivery.deliver("w1")
+        assert (again is not None, len(station.sent)) == (True, 5)
+        assert await station.delivery.deliver("w1") is None
+        assert len(station.sent) == 6
+        station.desk.close()
+
+    asyncio.run(run())
+
+
 def test_addresses_are_checked_when_an_endpoint_is_created_or_moved(tmp_path: Path) -> None:
     async def run() -> None:
         station = Station(tmp_path)

@@ -1,6 +1,7 @@
 """Own answers change watched subjects in the commit of their charge, on every engine (20.4)."""
 
 import json
+import threading
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from balcao.core.documents import Cnpj, Cpf
 from balcao.core.ledger import InsufficientFunds
 from balcao.core.observations import Observation, ObservedAnswer
 from balcao.core.observed_items import MonthRecord
-from balcao.core.questions import Inquiry
+from balcao.core.questions import Inquiry, Mode
 from balcao.core.registration import Registrations
 from balcao.storage.desk.desk import Desk
 from tests.records import CNPJ, CPF, OTHER_CNPJ, a_company, a_record, a_registration
@@ -141,6 +142,25 @@ def test_a_refused_charge_changes_nothing(engine: Engine, desk: Desk, ana: Accou
     engine.commit(desk, a_settle(ana, "q5", 1), seen(ana, "q5"))
     assert [kind for kind, _ in told(desk, ana)] == ["inscricao.situacao"]
     assert balance(desk, ana) == (6, 0)
+
+
+def test_many_answers_are_not_compared_on_the_event_loop(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    watch(engine, ana, CNPJ, "cadastro")
+    threads: list[threading.Thread] = []
+
+    def find(mode: Mode, cnpj: str) -> None:
+        threads.append(threading.current_thread())
+
+    async def of_loop() -> threading.Thread:
+        return threading.current_thread()
+
+    desk.engine.find_in_month_by(find)
+    lists = [[seen(ana, f"q{number}", "company")] for number in range(9)]
+    assert engine.together(desk, *lists) == [None] * 9
+    assert len(threads) == 9
+    assert engine.run(of_loop()) not in threads
 
 
 def test_the_first_answer_is_the_baseline(engine: Engine, desk: Desk, ana: Account) -> None:

@@ -1,15 +1,21 @@
 """Schedules and stops of portfolios' lookups, on every engine (contract 20.4)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from balcao.core.access import Account
+from balcao.core.data_subject import DataSubject
+from balcao.core.documents import Cpf
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.wallet import Recheck
+from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.data_subjects import _forget_items
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.rechecks import RECHECK, oldest_due_ms
-from tests.records import CNPJ, OTHER_CNPJ
+from tests.records import CNPJ, CPF, OTHER_CNPJ
 from tests.storage.engines import Engine
 from tests.storage.world import DAY_MS, NOW
 from tests.watching import an_item
@@ -84,3 +90,54 @@ def test_schedules_and_stops(engine: Engine, desk: Desk, ana: Account) -> None:
     assert oldest_due_ms(desk.engine.connection, later + 8 * DAY_MS) == oldest + 8 * DAY_MS
     engine.run(stored.finish(item, None, 3))  # of an earlier schedule
     assert due() == [("a",)]
+
+
+class _Noted:
+    """A connection that notes which table each statement changes."""
+
+    def __init__(self, connection: SqlConnection, tables: list[str]) -> None:
+        self._connection, self._tables = connection, tables
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, sql: str, values: tuple[Any, ...] = ()) -> Any:
+        verb, *words = sql.split()
+        if verb in {"UPDATE", "DELETE"}:
+            self._tables.append(words[0] if verb == "UPDATE" else words[1])
+        return self._connection.execute(sql, values)
+
+
+def test_an_account_is_locked_before_its_items(
+    engine: Engine, desk: Desk, ana: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of own lookups, which change the same rows in transactions of their own."""
+    tables: list[str] = []
+
+    async def noted(work: Callable[[SqlConnection], Any]) -> Any:
+        tables.clear()
+        return await desk.engine.run_in_writer(
+            lambda connection: work(_Noted(connection, tables))  # type: ignore[arg-type]
+        )
+
+    def execute(sql: str, values: tuple[Any, ...]) -> None:
+        engine.sql(sql, *values)
+
+    monkeypatch.setattr(desk.rechecks, "_run_in_writer", noted)
+    person = DataSubject(Cpf(CPF), b"p" * 16, "e")
+    an_item(
+        execute, ana.account_id, "***100001**", "produtor:SP", person=b"p" * 16, item_id="a",
+        recheck_ms=0,
+    )  # fmt: skip
+    engine.run(
+        desk.wallets.change_settings(
+            ana.account_id, lambda before: before, 5, lambda: "orcamento", AT_THE_TERMINAL, NOW
+        )
+    )
+    assert engine.run(desk.rechecks.plan(NOW)) == 1
+    assert tables == ["account", "wallet_item"]
+    engine.run(desk.rechecks.note_asked("a", ["produtor:SP"], NOW))
+    assert tables == ["account", "wallet_item"]
+    held = desk.data_subjects.held(person)
+    engine.run(noted(_forget_items(held.items)))
+    assert tables == ["account", "event", "wallet_tag", "wallet_item"]

@@ -4,6 +4,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
 import pytest
 
 from balcao.core.access import Account
@@ -23,6 +24,7 @@ from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.wallet import (
     WATCHED_USUALLY,
     ItemRequest,
+    Notices,
     Recheck,
     Renewal,
     Watched,
@@ -233,6 +235,30 @@ def test_who_sets_the_ceiling_buys(portfolio: Portfolio) -> None:
     (budget,) = portfolio.desk.budgets.of_account(number, NOW)
     assert (budget.budget.owner_kind, budget.budget.owner) == ("carteira", str(number))
     assert budget.budget.credits_max == 50
+
+
+def test_a_person_who_left_keeps_no_one_in_the_notices(portfolio: Portfolio) -> None:
+    wallets, number = portfolio.desk.wallets, portfolio.number
+
+    def choose(*people: int) -> None:
+        notices = Notices(pessoas=people)
+        portfolio.engine.run(
+            wallets.change_settings(
+                number,
+                lambda before: msgspec.structs.replace(before, notices=notices),
+                None,
+                portfolio.new_id,
+                AT_THE_TERMINAL,
+                NOW,
+            )
+        )
+
+    choose()
+    portfolio.engine.sql("UPDATE wallet SET notices = '{\"pessoas\":[7,8]}'")
+    choose(8)
+    assert wallets.settings(number).notices.pessoas == (8,)
+    with pytest.raises(InvalidParameter, match="7 não é"):
+        choose(8, 7)
 
 
 @pytest.mark.parametrize(

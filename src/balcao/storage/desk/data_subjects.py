@@ -16,6 +16,7 @@ from balcao.storage.data_subjects import (
 )
 from balcao.storage.desk.account_admin import write_audit
 from balcao.storage.desk.batch_ceilings import forget_row
+from balcao.storage.desk.events import lock_accounts
 from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.receipts import leave_bytes
 from balcao.storage.desk.wallet.items import erase_items
@@ -242,6 +243,8 @@ def _forget_items(items: Sequence[HeldItem]) -> Callable[[SqlConnection], None]:
 
     def work(connection: SqlConnection) -> None:
         with connection.transaction():
+            # Own lookups lock the account before its items.
+            lock_accounts(connection, {one.account_id for one in items})
             for one in items:
                 connection.execute(_FORGET_EVENTS, (one.item_id,))
             erase_items(connection, [one.item_id for one in items])

@@ -14,7 +14,7 @@ from balcao.core.observed_items import Checked
 from balcao.core.rechecks import UNPLANNED_MS, Lookup, StopReason, lookups_of, next_ms
 from balcao.core.wallet import Recheck
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.events import lock_account, write_events
+from balcao.storage.desk.events import lock_account, lock_accounts, write_events
 from balcao.storage.desk.jobs import enqueue
 from balcao.storage.desk.observations import checked_of, checked_text
 from balcao.storage.engine import Engine
@@ -53,6 +53,7 @@ _OLDEST = (
     " ON w.account_id = i.account_id WHERE i.recheck_ms > ? AND i.recheck_ms <= ?"
     f" AND i.ended_ms IS NULL AND w.stopped_reason IS NULL AND {_HAS_CEILING}"
 )
+_ACCOUNT = "SELECT account_id FROM wallet_item WHERE item_id = ?"
 _CHECKED = "SELECT checked FROM wallet_item WHERE item_id = ? AND ended_ms IS NULL"
 _NOTE = "UPDATE wallet_item SET checked = ? WHERE item_id = ?"
 _FINISH = (
@@ -137,7 +138,10 @@ class Rechecks:
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
                 rows = connection.execute(_UNPLANNED, (UNPLANNED_MS, PLANNED_AT_ONCE)).fetchall()
-                for item in map(_item, rows):
+                items = [*map(_item, rows)]
+                # Own lookups lock the account before its items.
+                lock_accounts(connection, {item.account_id for item in items})
+                for item in items:
                     values = (item.next_ms(now_ms), item.item_id, UNPLANNED_MS)
                     connection.execute(_PLAN, values)
             return len(rows)
@@ -168,6 +172,10 @@ class Rechecks:
 
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
+                found = connection.execute(_ACCOUNT, (item_id,)).fetchone()
+                if found is None:
+                    return
+                lock_account(connection, found[0])  # own lookups write the same column
                 row = connection.execute(_CHECKED, (item_id,)).fetchone()
                 if row is None:
                     return

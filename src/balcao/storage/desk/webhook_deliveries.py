@@ -64,7 +64,11 @@ _DUE = (
     " FROM webhook_delivery AS d JOIN event AS e ON e.event_id = d.event_id"
     " WHERE d.webhook_id = ? AND d.next_ms <= ? ORDER BY d.next_ms, d.event_id LIMIT ?"
 )
-_NEXT = "SELECT min(next_ms) FROM webhook_delivery WHERE webhook_id = ? AND next_ms IS NOT NULL"
+_NEXT = (
+    "SELECT CASE WHEN w.resend IS NOT NULL THEN 0 ELSE (SELECT min(d.next_ms)"
+    " FROM webhook_delivery AS d WHERE d.webhook_id = w.webhook_id AND d.next_ms IS NOT NULL) END"
+    " FROM webhook AS w WHERE w.webhook_id = ?"
+)
 _GIVE_UP_LOST = (
     "UPDATE webhook_delivery SET state = 'desistiu', next_ms = NULL WHERE webhook_id = ?"
     " AND next_ms IS NOT NULL AND NOT EXISTS"
@@ -181,12 +185,15 @@ class WebhookDeliveries:
         return await self._run_in_writer(work)
 
     async def next_ms(self, webhook_id: str) -> int | None:
-        """Return the instant of the endpoint's next attempt. None: nothing waits."""
+        """Return the instant of the endpoint's next attempt. None: nothing waits.
+
+        0 while a repetition is under way: its next deliveries are due at once.
+        """
 
         def work(connection: SqlConnection) -> int | None:
             connection.execute(_GIVE_UP_LOST, (webhook_id,))
             row: Any = connection.execute(_NEXT, (webhook_id,)).fetchone()
-            return None if row[0] is None else int(row[0])
+            return None if row is None or row[0] is None else int(row[0])
 
         return await self._run_in_writer(work)
 

@@ -18,6 +18,7 @@ import apsw
 
 from balcao.core.batches import RowStatus
 from balcao.core.ledger import Balance, Change
+from balcao.core.observations import Observation
 from balcao.core.observed_items import FindInMonth
 from balcao.storage.batch import (
     AUDIT_COLUMNS,
@@ -54,6 +55,10 @@ from balcao.storage.sqlite.connection import SqliteConnection
 from balcao.storage.sqlite.files import BUSY_TIMEOUT_MS, connect, free_disk_space, is_full
 
 log = logging.getLogger(__name__)
+
+# Comparing an answer with a watched subject takes up to half a millisecond. A job with more of them
+# is decided in the thread.
+COMPARED_ON_LOOP_MAX = 8
 
 ROWS_PER_STATEMENT_MAX = 128  # powers of two up to here: few statements to keep prepared
 
@@ -102,10 +107,10 @@ class FileWriter:
     def begin(self, job: Job) -> Callable[[], Sequence[Outcome]]:
         """Decide a job and write it in memory. The returned function commits it in the thread.
 
-        It must be submitted to the thread at once. If the thread is busy, or anything fails, the
-        function does everything.
+        It must be submitted to the thread at once. If the thread is busy, the job compares many
+        answers with watched subjects, or anything fails, the function does everything.
         """
-        idle = self._submitted == self._finished
+        idle = self._submitted == self._finished and not _compares_many(job.lists)
         self._submitted += 1
         if not idle or not self._transaction_lock.acquire(blocking=False):
             return partial(self._write_counted, job)
@@ -256,6 +261,14 @@ class FileWriter:
 
     def _decide(self, job: Job) -> Sequence[Outcome]:
         return _decide(self._connection, job, self._budgets, self.find_in_month)
+
+
+def _compares_many(lists: Sequence[Sequence[Change]]) -> bool:
+    """Return whether a job would keep the event loop busy with watched subjects."""
+    if len(lists) <= COMPARED_ON_LOOP_MAX:
+        return False
+    seen = sum(bool(changes) and type(changes[-1]) is Observation for changes in lists)
+    return seen > COMPARED_ON_LOOP_MAX
 
 
 class _DiskFull(Exception):

@@ -52,15 +52,15 @@ def change_settings(  # noqa: PLR0917
 ) -> WalletSettings:
     """Change settings within a signed transaction. `ceiling`: of a month; None: it stays.
 
-    The key or person that sets the ceiling is the buyer from then on. Raises
-    `InvalidParameter` (no such person).
+    The key or person that sets the ceiling is the buyer from then on. People who left the account
+    may stay listed. Raises `InvalidParameter`: a person to add is not of the account.
     """
     lock_account(connection, account_id)
     begin(connection, account_id, now_ms)
     before = read_settings(connection, account_id)
     after = edit(before)
-    if after.notices.pessoas != before.notices.pessoas:
-        _check_people(connection, account_id, after.notices.pessoas)
+    added = frozenset(after.notices.pessoas) - frozenset(before.notices.pessoas)
+    _check_people(connection, account_id, sorted(added))
     if ceiling is not None or after.recheck != before.recheck:
         plan_again(connection, account_id)
     if ceiling is not None:
