@@ -241,3 +241,13 @@ def test_a_person_is_kept_masked(sandbox: Service) -> None:
     assert trace.certificate is not None
     assert (trace.certificate.verdict, trace.certificate.name) == ("CND", None)
     assert sandbox.kept(Inquiry("labour_certificate", Cpf("90010000100"))) is not None
+
+
+def test_a_positive_certificate_does_not_expire(sandbox: Service) -> None:
+    """Its last day is in the answer, but no list of expiring certificates has it."""
+    body = sandbox.get(labour_of("90010003000107", ONLINE)).json
+    trace = sandbox.desk.people.trace(sandbox.client.account_id, body["request_id"])
+    assert body["validity"] is not None
+    assert trace is not None
+    assert trace.certificate is not None
+    assert (trace.certificate.verdict, trace.certificate.validity) == ("CPD", None)

@@ -329,7 +329,11 @@ def _concluded(
         asked_ms=asked_ms,
         receipt=receipt,
         certificate=certificate_summary(
-            certificate.verdict, certificate.validity, name or None, receipt, certificate.issued_on
+            certificate.verdict,
+            certificate.validity if certificate.good else None,  # a CPD proves nothing that expires
+            name or None,
+            receipt,
+            certificate.issued_on,
         ),
     )
     return conclusion, before, after
