@@ -1,5 +1,6 @@
 """Keys that expire soon, by the last moment of a day in Brasília (contract 18.5)."""
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from balcao.core.access import Key
 from balcao.core.calendar import day_starts_ms
 from balcao.core.freshness import DAY_MS
-from balcao.core.key_expiry import expiring, is_in_force
+from balcao.core.key_expiry import expiring, is_in_force, notice_due
 
 NOW = day_starts_ms(date(2026, 11, 10))
 
@@ -43,3 +44,25 @@ def test_the_next_one_comes_first_with_its_last_day() -> None:
         (2, date(2026, 11, 10)),
         (1, date(2026, 11, 12)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("days_left", "created_days_before", "due"),
+    [
+        (15, 100, None),
+        (14, 100, 14),
+        (4, 100, 14),
+        (3, 100, 3),
+        (1, 100, 1),
+        (0.1, 100, 1),
+        (0, 100, None),
+        (2, 2, None),  # the threshold of 3 days had passed before it was created
+        (1, 2, 1),
+    ],
+)
+def test_the_smallest_threshold_is_due(
+    days_left: float, created_days_before: int, due: int | None
+) -> None:
+    expires_ms = NOW + round(days_left * DAY_MS)
+    key = replace(a_key(1, expires_ms), created_ms=expires_ms - created_days_before * DAY_MS)
+    assert notice_due(key, NOW) == due

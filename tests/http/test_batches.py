@@ -20,6 +20,7 @@ from balcao.batches.batch_context import BatchContext, summary_of
 from balcao.core.access import KeyRestrictions
 from balcao.core.data_subject import data_subject
 from balcao.core.documents import Cpf
+from balcao.core.event_types import EVENT_TYPES
 from balcao.core.secrets import single
 from balcao.home import Home
 from balcao.operations import OPERATIONS
@@ -517,6 +518,9 @@ def test_every_row_state_of_the_sandbox(batcher: Batcher, monkeypatch: pytest.Mo
     events = batcher.house.desk.events.after(batcher.client.account_id, 0, 100)
     kinds = [event.kind for event in events if event.kind.startswith("lote.")]
     assert kinds == ["lote.cotado", "lote.pausado", "lote.pausado", "lote.concluido"]
+    for event in events:
+        msgspec.json.decode(event.body, type=type(EVENT_TYPES[event.kind].example))
+    assert json.loads(events[-1].body)["estado"] == "concluido"
 
 
 def test_an_unavailable_source_pauses_the_batch_that_needs_it(

@@ -1,13 +1,17 @@
 """The feed of events: `/eventos/v1` (contract 19.2)."""
 
+import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from balcao.core.access import KeyRestrictions
+from balcao.core.budgets import Budget, BudgetUse, event_body, event_cause
 from balcao.core.event_types import EVENT_TYPES
 from balcao.core.events import NewEvent, event_id
 from balcao.core.freshness import DAY_MS
+from balcao.service.expiring_keys import ExpiringKeys
 from tests.service import Client, Service, assert_refused
 
 ALL = "/eventos/v1"
@@ -124,3 +128,30 @@ def test_the_types_are_listed(world: Service) -> None:
     listed = world.get(f"{ALL}/tipos").json["itens"]
     assert [each["tipo"] for each in listed] == [*EVENT_TYPES]
     assert listed[0]["pagina"] == "/docs/eventos/empresa.situacao"
+
+
+def test_a_keys_expiry_is_announced_once(world: Service) -> None:
+    world.another_key(world.client, expires_in_seconds=20 * 86_400)
+    keys = ExpiringKeys(world.desk, world.clock)
+    read: list[int] = []
+    for days in (0, 7, 0, 12, 0.5):  # at 20, 13, 13, 1 and half a day
+        world.clock.advance(days=days)
+        world.run(keys.poll())
+        found = world.get(f"{ALL}?tipo=chave.*").json["itens"]
+        read = [each["dados"]["dias"] for each in found]
+    assert read == [14, 1]
+
+
+def test_data_are_as_in_the_catalogue(world: Service) -> None:
+    """Of the events that this part of the service writes."""
+    budget, use = a_budget(), BudgetUse(spent_credits=80, calls=9)
+    found = json.loads(event_body(budget, use, "2026-08"))
+    msgspec.convert(found, type(EVENT_TYPES["teto.aviso"].example))
+    assert (found["usado"], found["teto"], found["unidade"]) == (9, 10, "consultas")
+    assert event_cause(budget, "2026-08", "teto.aviso") != event_cause(
+        budget, "2026-08", "teto.atingido"
+    )
+
+
+def a_budget() -> Budget:
+    return Budget(1, 1, "n", "nome", "chave", "3", "mes", 100, 10, None, 80, 0)

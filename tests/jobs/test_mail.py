@@ -205,7 +205,13 @@ def test_without_a_server_messages_wait(world: World) -> None:
 
     asyncio.run(story())
     assert len(world.sink.accepted) == 1
-    assert delivery.periodic_tasks() == []
+    assert [one.name for one in delivery.periodic_tasks()] == ["low_balance"]
+    account = world.user.account_id
+    assert account is not None
+    asyncio.run(world.desk.mail.set_threshold(account, 9, Signature("cli"), NOW))
+    asyncio.run(delivery.notify())  # an event alone
+    assert [one.kind for one in world.desk.events.after(account, 0, 9)] == ["saldo.baixo"]
+    assert asyncio.run(world.desk.mail.counts()) == []
 
 
 def test_a_reset_is_sent_only_to_a_person(world: World) -> None:

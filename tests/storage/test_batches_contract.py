@@ -200,7 +200,7 @@ def test_ceiling_and_balance_are_never_exceeded(engine: Engine, desk: Desk, ana:
     assert all(isinstance(each, OverBudget) for each in told[3:])
     assert states(engine, desk).count("pendente") == 25
 
-    engine.run(desk.batches.pause(NUMBER, "teto", "TETO_DO_LOTE"))
+    engine.run(desk.batches.pause(NUMBER, "teto", "TETO_DO_LOTE", now_ms=NOW))
 
     def raised(connection: SqlConnection) -> None:
         raise_ceiling(connection, ana.account_id, NUMBER, 100, AT_THE_TERMINAL, NOW)
@@ -273,15 +273,17 @@ def test_a_batch_paused_by_its_user_does_not_resume_by_itself(
     def nothing(connection: SqlConnection) -> None:
         pass
 
-    assert engine.run(batches.pause(NUMBER, "fonte", "SERVICO_INDISPONIVEL"))
-    assert engine.run(batches.pause(NUMBER, "usuario"))
-    assert not engine.run(batches.pause(NUMBER, "usuario"))
+    assert engine.run(batches.pause(NUMBER, "fonte", "SERVICO_INDISPONIVEL", now_ms=NOW))
+    assert engine.run(batches.pause(NUMBER, "usuario", now_ms=NOW))
+    assert not engine.run(batches.pause(NUMBER, "usuario", now_ms=NOW))
     assert not engine.run(batches.resume(NUMBER, None, (), nothing, reason="fonte"))
     assert (shown(engine, desk).reason, shown(engine, desk).code) == ("usuario", None)
     assert engine.run(batches.resume(NUMBER, None, (), nothing))
-    assert engine.run(batches.pause(NUMBER, "saldo", "SALDO_INSUFICIENTE"))
-    assert not engine.run(batches.pause(NUMBER, "usuario")), "it waits for its user anyway"
-    assert engine.run(batches.pause(NUMBER, "saldo")) is False
+    assert engine.run(batches.pause(NUMBER, "saldo", "SALDO_INSUFICIENTE", now_ms=NOW))
+    assert not engine.run(batches.pause(NUMBER, "usuario", now_ms=NOW)), (
+        "it waits for its user anyway"
+    )
+    assert engine.run(batches.pause(NUMBER, "saldo", now_ms=NOW)) is False
 
 
 def test_a_second_reader_of_the_file_changes_nothing(
@@ -421,3 +423,5 @@ def test_quotes_expire(engine: Engine, desk: Desk, ana: Account) -> None:
     assert engine.run(desk.batches.unconfirmed(NOW + 1)) == [NUMBER]
     assert engine.run(desk.batches.expire(NUMBER, NOW + 1))
     assert shown(engine, desk).state == "expirado"
+    kinds = [event.kind for event in desk.events.after(ana.account_id, 0, 9)]
+    assert kinds == ["lote.cotado", "lote.concluido"]

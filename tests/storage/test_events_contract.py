@@ -1,11 +1,14 @@
 """Events and their numbers, on every engine (contract 19.1)."""
 
 import json
+from collections.abc import Sequence
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from balcao.core.access import Account
+from balcao.core.event_feed import FeedFilter
 from balcao.core.events import NewEvent, event_id, event_number
 from balcao.core.item_events import ItemEvent, ItemHead
 from balcao.storage.connection import SqlConnection
@@ -84,3 +87,30 @@ def test_events_of_an_item_are_numbered_without_holes(
     engine.sql("UPDATE wallet_item SET ended_ms = 5")
     assert write("z") == ()
     assert engine.sql("SELECT watched FROM account WHERE name = 'ana'") == [(0,)]
+
+
+def test_no_page_shows_an_event_before_an_earlier_one(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    """A commit that is delayed holds back later events of its account, of other processes too."""
+    other = engine.open()
+
+    def read(after: int) -> Sequence[int]:
+        page = engine.run(desk.events.page(ana.account_id, after, 9, 0, FeedFilter()))
+        return [event.number for event in page.events]
+
+    def write_later() -> None:
+        with other.engine.write_in_place() as here, here.transaction():
+            write_events(here, [an_event(ana)])
+
+    later = Thread(target=write_later)
+    with desk.engine.write_in_place() as here, here.transaction():
+        (first,) = write_events(here, [an_event(ana)])
+        later.start()
+        later.join(0.1)  # without the lock it would be done by now
+        assert read(0) == []
+    later.join()
+    numbers = read(0)
+    assert (len(numbers), numbers[0], numbers == sorted(numbers)) == (2, first, True)
+    assert read(numbers[0]) == numbers[1:]
+    other.close()

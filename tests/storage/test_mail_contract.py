@@ -123,6 +123,11 @@ def test_a_low_balance_is_noticed_once_per_crossing(
     assert look() == 1
     engine.run(mail.set_threshold(number, None, BY, NOW))
     assert engine.run(mail.threshold(number)) is None
+    events = desk.events.after(number, 0, 10)
+    assert [(one.kind, one.body) for one in events] == [
+        ("saldo.baixo", '{"saldo":8,"limiar":9}'),
+        ("saldo.baixo", '{"saldo":7,"limiar":9}'),
+    ]
     assert deeds(desk, "account.notice") == [
         ("account.notice", number, "conta ana", "aviso de saldo baixo nenhum → 9"),
         ("account.notice", number, "conta ana", "aviso de saldo baixo 9 → nenhum"),

@@ -13,10 +13,8 @@ import msgspec
 from balcao.batches.columns import Choice
 from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.core.access import Caller
-from balcao.core.batches import BatchQuote, SourceDemand, quote_digest
-from balcao.core.budgets import iso_instant
+from balcao.core.batches import SourceDemand, quote_digest
 from balcao.core.calendar import HOUR_MS
-from balcao.core.events import NewEvent
 from balcao.core.request_tags import tag_problem
 from balcao.core.secrets import Secrets
 from balcao.lookup.context import Parts
@@ -24,7 +22,6 @@ from balcao.operations import tariff
 from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.events import write_events
 
 # Runs within the transaction that it belongs to.
 CommitStep: TypeAlias = Callable[[SqlConnection], None]
@@ -125,18 +122,6 @@ class BatchContext:
             batch.account_id, batch.key_id, batch.user_id, self.now_ms()
         )
 
-    def event(self, kind: str, batch: StoredBatch, **more: object) -> CommitStep:
-        """Return a step that writes an event in the transaction of its cause (contract 13.7)."""
-        at_ms = self.now_ms()
-        body = {"lote": batch.batch_id, "operacao": batch.operation, **more}
-        text = msgspec.json.encode(body).decode()
-        happening = NewEvent(batch.account_id, kind, at_ms, text)
-
-        def step(connection: SqlConnection) -> None:
-            write_events(connection, [happening])
-
-        return step
-
     def digest(self, batch: StoredBatch, rows_digest: str) -> str:
         """Return the digest of a quote for these rows under the current tariff."""
         return quote_digest(
@@ -157,16 +142,6 @@ def summary_of(batch: StoredBatch) -> FileSummary | None:
 def column_choices(batch: StoredBatch) -> Mapping[str, Choice]:
     """Return the columns that the request chose, by role."""
     return msgspec.json.decode(batch.columns, type=dict[str, Choice])
-
-
-def quote_fields(quote: BatchQuote) -> Mapping[str, object]:
-    """Return the fields of a quote that its event carries."""
-    return {
-        "creditos_min": quote.least,
-        "creditos_max": quote.greatest,
-        "validas": quote.valid,
-        "valida_ate": iso_instant(quote.until_ms),
-    }
 
 
 def row_tag(ref: str | None) -> str | None:

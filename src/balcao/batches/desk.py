@@ -378,14 +378,9 @@ class BatchDesk:
         A batch that waits for a source no longer resumes by itself. Raises `BatchStateRefused`.
         """
         batch = await self._with_data(account_id, batch_id)
-        write_event = self.context.event("lote.pausado", batch, motivo="usuario")
         audit = self._audit_step(signed, "batch.pause", batch)
-
-        def also(connection: SqlConnection) -> None:
-            write_event(connection)
-            audit(connection)
-
-        if not await self._stored.pause(batch_id, "usuario", event=also):
+        now_ms = self.context.now_ms()
+        if not await self._stored.pause(batch_id, "usuario", now_ms=now_ms, also=audit):
             state = await self._state(batch_id)
             if state != "pausado":
                 raise BatchStateRefused(state)

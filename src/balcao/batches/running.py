@@ -5,7 +5,7 @@ when their holds are released; none of them was charged.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -353,23 +353,17 @@ class BatchRunner:
         """End the batch unless another process has rows in progress. Return whether it ended."""
         now_ms = self._context.now_ms()
         state: BatchState = "concluido" if batch.state == "executando" else "encerrado"
-        now = await self._stored.batch(batch.batch_id)
-        assert now is not None
-        write_event = self._context.event(
-            "lote.concluido", batch, estado=state, creditos_gastos=now.spent, linhas=_counts(now)
-        )
 
         def also(connection: SqlConnection) -> None:
             end_ceiling(connection, batch.account_id, batch.batch_id, now_ms)
-            write_event(connection)
 
         return await self._stored.end(batch.batch_id, state, now_ms, also)
 
     async def _pause(
         self, batch: StoredBatch, reason: PauseReason, code: str, message: str | None = None
     ) -> None:
-        event = self._context.event("lote.pausado", batch, motivo=reason, codigo=code)
-        await self._stored.pause(batch.batch_id, reason, code, message, event=event)
+        now_ms = self._context.now_ms()
+        await self._stored.pause(batch.batch_id, reason, code, message, now_ms=now_ms)
 
     async def _check_sources(self, batch: StoredBatch) -> float | None:
         """Resume the batch if one of its sources is available again."""
@@ -397,7 +391,3 @@ class BatchRunner:
 def _may_run(caller: Caller, path: str) -> bool:
     """Return whether the caller's key still allows this operation."""
     return caller.restrictions is None or caller.restrictions.allows_operation(path)
-
-
-def _counts(batch: StoredBatch) -> Mapping[str, int]:
-    return {state: tally.rows for state, tally in batch.tallies.items() if tally.rows}

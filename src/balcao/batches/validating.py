@@ -15,7 +15,6 @@ from balcao.batches.batch_context import (
     FileSummary,
     column_choices,
     common_parameters,
-    quote_fields,
     summary_of,
 )
 from balcao.batches.columns import (
@@ -140,7 +139,6 @@ class BatchValidator:
             batch.batch_id,
             current,
             state="cotado" if again else "validando",
-            event=self._context.event("lote.cotado", batch, **quote_fields(current)),
         )
 
     async def _read(self, batch: StoredBatch, table: FileTable) -> FileSummary:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from balcao.cli.failures import refuse
-from balcao.cli.installation import AccountName, open_installation, wait_for
+from balcao.cli.installation import AccountName, Installation, open_installation, wait_for
 from balcao.cli.output import (
     AsJson,
     Pairs,
@@ -31,6 +31,13 @@ from balcao.core.terms import (
 
 app = typer.Typer(no_args_is_help=True)
 
+LowBalance = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Avisa quando o saldo ficar abaixo deste número de créditos.", metavar="N"
+    ),
+]
+
 
 @app.command()
 def create(
@@ -53,6 +60,7 @@ def create(
         int | None,
         typer.Option(min=0, help="Limite de créditos por mês (só pós-pago).", metavar="N"),
     ] = None,
+    low_balance: LowBalance = None,
     as_json: AsJson = False,
 ) -> None:
     """Cria uma conta, de produção ou de teste. O tipo não pode ser mudado depois.
@@ -81,6 +89,8 @@ def create(
     with open_installation() as local:
         now = local.now_ms()
         account = local.desk.create_account(new, now)
+        if low_balance is not None:
+            _set_low_balance(local, account, low_balance)
     kind = "de teste" if test else "de produção"
     lines = [f"Conta {account.account_id} criada: {name} ({PLAN_WORDS[plan]}, {kind})."]
     if plan != "pos_pago":
@@ -131,6 +141,7 @@ def show_account(account: AccountName, as_json: AsJson = False) -> None:
     with open_installation() as local:
         found = local.account(account)
         keys = local.desk.keys(found.account_id)
+        low_balance = wait_for(local.desk.mail.threshold(found.account_id))
         month = civil_month(local.now_ms())
     in_force = [key for key in keys if key.revoked_ms is None]
     postpaid, available = found.plan == "pos_pago", available_credits(found, month)
@@ -146,12 +157,17 @@ def show_account(account: AccountName, as_json: AsJson = False) -> None:
             ("Usados neste mês", spent_credits(found, month)),
             ("Limite mensal", _ceiling(found) if postpaid else None),
             ("Disponíveis", "sem limite" if available is None else max(available, 0)),
+            ("Aviso de saldo", low_balance),
             ("Chaves não revogadas", f"{len(in_force)} de {len(keys)}"),
             ("Criada em", when(found.created_ms)),
             ("Suspensa em", found.suspended_ms and when(found.suspended_ms)),
         ]
     )
-    counts = {"keys": len(keys), "keys_not_revoked": len(in_force)}
+    counts = {
+        "keys": len(keys),
+        "keys_not_revoked": len(in_force),
+        "low_balance_credits": low_balance,
+    }
     show(as_json, _record(found, month) | counts, fields)
 
 
@@ -179,6 +195,10 @@ def change(
         typer.Option(min=0, help="Limite de créditos por mês (só pós-pago).", metavar="N"),
     ] = None,
     no_ceiling: Annotated[bool, typer.Option("--no-ceiling", help="Retira o limite.")] = False,
+    low_balance: LowBalance = None,
+    no_low_balance: Annotated[
+        bool, typer.Option("--no-low-balance", help="Retira o aviso de saldo.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Altera o plano de uma conta e o que ele inclui. Vale em um segundo.
@@ -194,10 +214,13 @@ def change(
 
     if ceiling is not None and no_ceiling:
         refuse("não pode ser usado com --ceiling.", "--no-ceiling")
-    if (plan, certificates, partner_optin, ceiling) == (None, None, None, None) and not no_ceiling:
+    if low_balance is not None and no_low_balance:
+        refuse("não pode ser usado com --low-balance.", "--no-low-balance")
+    given = (plan, certificates, partner_optin, ceiling, low_balance)
+    if given == (None,) * 5 and not (no_ceiling or no_low_balance):
         raise typer.BadParameter(
-            "informe o que mudar: --plan, --certificates, --partner-optin, --ceiling ou"
-            " --no-ceiling."
+            "informe o que mudar: --plan, --certificates, --partner-optin, --ceiling,"
+            " --no-ceiling, --low-balance ou --no-low-balance."
         )
     with open_installation() as local:
         found = local.account(account)
@@ -217,6 +240,8 @@ def change(
         after = wait_for(
             local.desk.people.change_account(found.account_id, terms, AT_THE_TERMINAL, now)
         )
+        if low_balance is not None or no_low_balance:
+            _set_low_balance(local, found, low_balance)
     text = (
         f"Conta {after.name}: plano {PLAN_WORDS[after.plan]},"
         f" certidões {yes_or_no(after.certificates)},"
@@ -248,6 +273,13 @@ def resume(account: AccountName, as_json: AsJson = False) -> None:
       $ balcao account resume acme
     """
     _suspend(account, False, as_json)
+
+
+def _set_low_balance(local: Installation, account: Account, threshold: int | None) -> None:
+    setting = local.desk.mail.set_threshold(
+        account.account_id, threshold, AT_THE_TERMINAL, local.now_ms()
+    )
+    wait_for(setting)
 
 
 def _suspend(account: str, suspended: bool, as_json: bool) -> None:

@@ -182,10 +182,21 @@ def warnings_due(budget: Budget, use: BudgetUse, *, refused: bool = False) -> Se
 
 def event_body(budget: Budget, use: BudgetUse, period: str) -> str:
     """Return the JSON body of an event, with the budget's numbers at that moment."""
+    counts = use.spent_credits, budget.credits_max, "creditos"
+    # The ceiling that is closer to its end.
+    if budget.calls_max is not None and (
+        budget.credits_max is None
+        or use.calls * budget.credits_max > use.spent_credits * budget.calls_max
+    ):
+        counts = use.calls, budget.calls_max, "consultas"
+    used, ceiling, unit = counts
     body = {
+        "de": owner_fields(budget.owner_kind, budget.owner),
+        "usado": used,
+        "teto": ceiling,
+        "unidade": unit,
         "orcamento": budget.number,
         "nome": budget.name,
-        "de": owner_fields(budget.owner_kind, budget.owner),
         "periodo": budget.period,
         "quando": period or None,
         "teto_creditos": budget.credits_max,
@@ -198,6 +209,12 @@ def event_body(budget: Budget, use: BudgetUse, period: str) -> str:
         "volta_em": iso_instant(next_period_ms(period)),
     }
     return msgspec.json.encode(body).decode()
+
+
+def event_cause(budget: Budget, period: str, kind: EventKind) -> str:
+    """Return what identifies an event: budget, period and threshold, in credits or charges."""
+    percent = budget.warn_percent if kind == "teto.aviso" else REACHED_PERCENT
+    return f"teto/{budget.budget_id}/{period}/{percent}/{budget.credits_max}/{budget.calls_max}"
 
 
 def owner_fields(kind: OwnerKind, owner: str) -> Mapping[str, str]:

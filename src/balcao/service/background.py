@@ -16,6 +16,7 @@ from balcao.service.daily_totals import TotalsUpdater
 from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.derived_data import derived_data_builder
 from balcao.service.event_counter import EventCounter
+from balcao.service.expiring_keys import ExpiringKeys
 from balcao.service.fetching import MonthFetching
 from balcao.service.jobs.durable import JobKind, JobWorker
 from balcao.service.lifecycle import Lifecycle
@@ -102,6 +103,7 @@ def build(
         fetching=MonthFetching(live_store, now_ms, randbelow) if settings.opendata_fetch else None,
         other_work=[
             batches.periodic(),
+            ExpiringKeys(desk, now_ms).periodic(),
             EventCounter(desk.events, metrics.event).periodic(),
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),

@@ -53,11 +53,11 @@ class MailDelivery:
         return JobKind(SEND_MAIL, self.deliver, at_once=AT_ONCE)
 
     def periodic_tasks(self) -> list[Periodic]:
-        """Return the checks for messages that are due, if there is a server."""
+        """Return the checks of balances and of digests; these only if there is a server."""
         failed = warn_on_storage_failure("low_balance.failed")
         work = Periodic("low_balance", self.notify, LOW_BALANCE_SECONDS, on_failure=failed)
         digests = Digests(self.desk, self.outbox, self.now_ms).periodic()
-        return [] if self.server is None else [work, digests]
+        return [work] if self.server is None else [work, digests]
 
     async def deliver(self, mail_id: str) -> float | None:
         """Send a message, drop it, or return the seconds until the next attempt.
@@ -119,11 +119,14 @@ class MailDelivery:
         return Message(user.email, password_reset(user.name, link, RESET_MINUTES))
 
     async def notify(self) -> None:
-        """Queue the notices of accounts whose balance has become low. Raises `StorageFailed`."""
+        """Notify the accounts whose balance has become low. Raises `StorageFailed`.
+
+        Without a server only their events are written.
+        """
         now = self.now_ms()
 
         def compose(low: LowBalance) -> Iterator[NewMail]:
-            for email in low.emails:
+            for email in low.emails if self.server is not None else ():
                 text = low_balance(low.account, low.available, low.threshold, self.outbox.address)
                 yield self.outbox.message("low_balance", email, text, now)
 

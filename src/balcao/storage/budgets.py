@@ -19,6 +19,7 @@ from balcao.core.budgets import (
     OverBudget,
     OwnerKind,
     event_body,
+    event_cause,
     excess,
     owners_of,
     period_of,
@@ -229,7 +230,13 @@ class BudgetBook:
                 if reached > use.warned_percent:
                     body = event_body(budget, use, tally.period)
                     events += [
-                        NewEvent(budget.account_id, kind, tally.at_ms or 0, body)
+                        NewEvent(
+                            budget.account_id,
+                            kind,
+                            tally.at_ms or 0,
+                            body,
+                            event_cause(budget, tally.period, kind),
+                        )
                         for kind in warnings_due(budget, use, refused=refused)
                     ]
                     use.warned_percent = reached

@@ -24,6 +24,7 @@ from balcao.core.file_limits import ROW_BYTES
 from balcao.core.ledger import Enqueue
 from balcao.storage.batches import NewBatch, NewRow, StoredBatch
 from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.batch_events import write_batch_event
 from balcao.storage.desk.batch_queries import ROWS_AT_ONCE, BatchQueries, found
 from balcao.storage.desk.jobs import enqueue
 
@@ -228,18 +229,25 @@ class Batches(BatchQueries):
         *,
         state: BatchState,
         jobs: Iterable[Enqueue] = (),
-        event: "Callable[[SqlConnection], None] | None" = None,
     ) -> bool:
         """Store the quote. `state`: the state it must be in; `validando` for a new batch."""
         fields = {name: getattr(quote, name) for name in quote.__struct_fields__}
         return await self._change(
-            batch_id, (state,), "cotado", fields, jobs=jobs, forget_pieces=True, event=event
+            batch_id,
+            (state,),
+            "cotado",
+            fields,
+            jobs=jobs,
+            forget_pieces=True,
+            event_ms=quote.quoted_ms,
         )
 
     async def refuse(self, batch_id: str, code: str, message: str, now_ms: int) -> bool:
         """Refuse a file that cannot be used."""
         fields = {"code": code, "message": message, "ended_ms": now_ms}
-        return await self._change(batch_id, ("validando",), "recusado", fields, forget_pieces=True)
+        return await self._change(
+            batch_id, ("validando",), "recusado", fields, forget_pieces=True, event_ms=now_ms
+        )
 
     async def confirm(
         self,
@@ -251,9 +259,7 @@ class Batches(BatchQueries):
     ) -> bool:
         """Start a batch, in one commit with `also`: the ceiling's budget and the audit log."""
         fields = {"ceiling": ceiling, "confirmed_ms": now_ms}
-        return await self._change(
-            batch_id, ("cotado",), "executando", fields, jobs=jobs, event=also
-        )
+        return await self._change(batch_id, ("cotado",), "executando", fields, jobs=jobs, also=also)
 
     async def resume(
         self,
@@ -271,7 +277,7 @@ class Batches(BatchQueries):
         # A constant of ours, not input.
         only = "" if reason is None else f"reason = '{reason}'"
         return await self._change(
-            batch_id, ("pausado",), "executando", fields, only=only, jobs=jobs, event=also
+            batch_id, ("pausado",), "executando", fields, only=only, jobs=jobs, also=also
         )
 
     async def pause(
@@ -281,8 +287,9 @@ class Batches(BatchQueries):
         code: str | None = None,
         message: str | None = None,
         *,
+        now_ms: int,
         jobs: Iterable[Enqueue] = (),
-        event: Callable[[SqlConnection], None] | None = None,
+        also: Callable[[SqlConnection], None] | None = None,
     ) -> bool:
         """Pause a batch. A pause by its user replaces one that ends by itself (`fonte`)."""
         fields = {"reason": reason, "code": code, "message": message}
@@ -291,7 +298,7 @@ class Batches(BatchQueries):
         if reason == "usuario":
             states, only = ("executando", "pausado"), "(state = 'executando' OR reason = 'fonte')"
         return await self._change(
-            batch_id, states, "pausado", fields, only=only, jobs=jobs, event=event
+            batch_id, states, "pausado", fields, only=only, jobs=jobs, also=also, event_ms=now_ms
         )
 
     async def stop(
@@ -303,11 +310,12 @@ class Batches(BatchQueries):
         """Stop a batch permanently; rows under way still finish."""
         states: tuple[BatchState, ...] = ("cotado", "executando", "pausado")
         fields = {"reason": None, "code": None, "message": None}
-        return await self._change(batch_id, states, "encerrando", fields, jobs=jobs, event=also)
+        return await self._change(batch_id, states, "encerrando", fields, jobs=jobs, also=also)
 
     async def expire(self, batch_id: str, now_ms: int) -> bool:
         """Expire a batch that was not confirmed in time."""
-        return await self._change(batch_id, ("cotado",), "expirado", {"ended_ms": now_ms})
+        fields = {"ended_ms": now_ms}
+        return await self._change(batch_id, ("cotado",), "expirado", fields, event_ms=now_ms)
 
     async def end(
         self,
@@ -325,7 +333,8 @@ class Batches(BatchQueries):
             {"ended_ms": now_ms},
             only="NOT EXISTS (SELECT 1 FROM batch_row AS r WHERE r.batch_id = batch.batch_id"
             " AND r.state IN ('pendente', 'em_andamento'))",
-            event=also,
+            also=also,
+            event_ms=now_ms,
         )
 
     # Running.
@@ -436,11 +445,13 @@ class Batches(BatchQueries):
         jobs: Iterable[Enqueue] = (),
         only: str = "",
         forget_pieces: bool = False,
-        event: Callable[[SqlConnection], None] | None = None,
+        also: Callable[[SqlConnection], None] | None = None,
+        event_ms: int | None = None,
     ) -> bool:
         """Change a batch's state, with all that belongs to it, in one commit.
 
-        False: the batch was in none of `states`.
+        `event_ms`: the instant of its event, if the new state has one. False: the batch was in none
+        of `states`.
         """
         assert all(_may_become(before, state) or before == state for before in states)
         names = "".join(f", {name} = ?" for name in fields)
@@ -459,8 +470,10 @@ class Batches(BatchQueries):
                 if forget_pieces:
                     connection.execute("DELETE FROM batch_piece WHERE batch_id = ?", (batch_id,))
                 enqueue(connection, jobs)
-                if event is not None:
-                    event(connection)
+                if also is not None:
+                    also(connection)
+                if event_ms is not None:
+                    write_batch_event(connection, batch_id, event_ms)
             return True
 
         return await self._run_in_writer(work)

@@ -7,13 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from balcao.core.events import NewEvent
 from balcao.core.ledger import Enqueue
 from balcao.core.people import Signature
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
+from balcao.storage.desk.events import write_events
 from balcao.storage.desk.jobs import enqueue
 from balcao.storage.engine import Engine
 
+LOW_BALANCE = "saldo.baixo"
 SEND_MAIL = "mail"  # the kind of its job
 PURGED_AT_ONCE = 1_000
 
@@ -202,7 +207,9 @@ class MailQueue:
     async def notify_low_balances(
         self, compose: Callable[[LowBalance], Iterable[NewMail]], now_ms: int
     ) -> int:
-        """Queue a notice for each account that became low, once per crossing. Return the count.
+        """Write an event, and queue a notice, for each account that became low, once per crossing.
+
+        Return the count.
 
         Accounts that are above their threshold again will be notified of the next crossing.
         """
@@ -211,6 +218,7 @@ class MailQueue:
             with connection.transaction():
                 connection.execute(_RESET).fetchall()
                 found: Any = connection.execute(_LOW, (now_ms,)).fetchall()
+                events = list[NewEvent]()
                 for account_id, threshold in found:
                     row: Any = connection.execute(_ACCOUNT, (account_id,)).fetchone()
                     managers: Any = connection.execute(_MANAGERS, (account_id,)).fetchall()
@@ -218,6 +226,9 @@ class MailQueue:
                     emails = [email for (email,) in managers]
                     low = LowBalance(name, available, threshold, emails)
                     queue(connection, compose(low))
+                    body = msgspec.json.encode({"saldo": available, "limiar": threshold}).decode()
+                    events.append(NewEvent(account_id, LOW_BALANCE, now_ms, body))
+                write_events(connection, events)
                 return len(found)
 
         return await self._run_in_writer(work)
