@@ -24,10 +24,13 @@ from balcao.core.questions import Mode
 from balcao.examination.database import comparison
 from balcao.fiction.sandbox import EXISTING_COMPANIES
 from balcao.opendata.comparing import last_two, open_pair
+from balcao.opendata.errors import OpenDataError
 from balcao.opendata.generator import EARLIER_EXTRACTION_DATE, EXTRACTION_DATE, generate
 from balcao.opendata.importer import build, rollback
 from balcao.opendata.snapshot import Snapshot, current_path
 from balcao.service.month_comparison import (
+    FILES_AWAITED_MS,
+    FILES_POLL_SECONDS,
     Comparer,
     ComparisonMeasured,
     MonthComparison,
@@ -126,6 +129,32 @@ def compare(engine: Engine, desk: Desk, store: Path, comparer: Comparer, switch_
     job = MonthComparison(store, desk.months, comparer, lambda: NOW + 9)
     while engine.run(job.work(str(switch_id))) is not None:
         pass
+
+
+class _Damaged(Comparer):
+    """Months that cannot be read."""
+
+    async def compare(
+        self, before: Path, after: Path, subjects: Sequence[WatchedSubject]
+    ) -> Sequence[Comparison]:
+        raise OpenDataError("damaged")
+
+
+def test_months_that_cannot_be_read_block_no_later_comparison(
+    engine: Engine, desk: Desk, live: Account, store: Path
+) -> None:
+    add(engine, live, *EVENTS)
+    switch_id = switched(engine, desk, "2026-07", THERE)
+    now = NOW + 9
+    job = MonthComparison(store, desk.months, _Damaged(), lambda: now)
+    assert engine.run(job.work(str(switch_id))) == FILES_POLL_SECONDS
+    now += FILES_AWAITED_MS
+    while engine.run(job.work(str(switch_id))) is not None:
+        pass
+    found, (_, last), _ = bodies(desk, live)
+    assert not found
+    assert last["nao_verificados"] == last["itens"] == len(EVENTS)
+    assert not engine.run(desk.months.waits(switch_id + 1))
 
 
 def bodies(desk: Desk, account: Account, after: int = 0) -> tuple[Any, list[Any], int]:

@@ -35,7 +35,8 @@ SEEN = "month-seen"  # a file of the store: the month that this node used when i
 
 # A step of the job ends after this time, which counts as progress.
 STEP_SECONDS = 5.0
-# The months may be on the disk of another node only. After this time the items are not verified.
+# The months may be on the disk of another node only, or damaged. After this time the items are not
+# verified: a comparison that never ends would block those of later months.
 FILES_AWAITED_MS = 600_000
 FILES_POLL_SECONDS = 10.0
 EARLIER_POLL_SECONDS = 2.0
@@ -189,11 +190,19 @@ class MonthComparison:
         if await self.months.waits(switch.switch_id):
             return EARLIER_POLL_SECONDS
         files = await asyncio.to_thread(self._files, switch)
-        if files is None and self.now_ms() - switch.at_ms < FILES_AWAITED_MS:
+        awaits_files = self.now_ms() - switch.at_ms < FILES_AWAITED_MS
+        if files is None and awaits_files:
             return FILES_POLL_SECONDS
         until = self.steady() + STEP_SECONDS
         while self.steady() < until:
-            if not await self.step(switch, files):
+            try:
+                more = await self.step(switch, files)
+            except OpenDataError as error:
+                log.warning("month.unreadable", month=switch.to_month, error=type(error).__name__)
+                if awaits_files:
+                    return FILES_POLL_SECONDS
+                more = await self.step(switch, None)
+            if not more:
                 await self.months.end(switch, self.now_ms())
                 log.info("month.compared", month=switch.to_month, switch=switch.switch_id)
                 await asyncio.to_thread(self.comparer.end)
