@@ -11,7 +11,7 @@ from balcao.core.events import NewEvent, event_id
 from balcao.core.people import Signature
 from balcao.core.webhooks import Attempt
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.webhook_deliveries import RESENT_AT_ONCE, WEBHOOK_JOB
+from balcao.storage.desk.webhook_deliveries import RESENT_AT_ONCE, WEBHOOK_JOB, MadeAttempt
 from balcao.storage.desk.webhooks import WebhookChange
 from balcao.storage.webhooks import DueDelivery, NewWebhook, Webhook
 from tests.storage.engines import Engine
@@ -60,8 +60,9 @@ class Hooks:
     def attempt(self, status: int | None, name: str = "w1") -> list[str | None]:
         """Make an attempt of all that is due, with this outcome; return the new states."""
         outcome = Attempt(self.now, 0, status, "ok")
-        work = self.desk.webhook_deliveries.record
-        return [self.run(work(name, one, outcome, 0.5)) for one in self.due(name)]
+        account = self.account.account_id
+        made = [MadeAttempt(name, account, one, outcome, 0.5) for one in self.due(name)]
+        return [*self.run(self.desk.webhook_deliveries.record(made))]
 
     def switch(self, *, on: bool) -> None:
         def changes(before: Webhook) -> WebhookChange:

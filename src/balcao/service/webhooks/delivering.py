@@ -11,13 +11,21 @@ import structlog
 
 from balcao.accounts.seal import WEBHOOK_SECRET, Seal
 from balcao.core.calendar import from_ms
+from balcao.core.errors import StorageFailed
 from balcao.core.events import event_id
-from balcao.core.webhooks import OPEN_MAX, Attempt, body_of_event, headers_of, open_after
+from balcao.core.webhooks import (
+    OPEN_MAX,
+    Attempt,
+    DeliveryState,
+    body_of_event,
+    headers_of,
+    open_after,
+)
 from balcao.service.jobs.durable import MORE_SECONDS, JobKind
 from balcao.service.jobs.periodic import Periodic, warn_on_storage_failure
 from balcao.service.webhooks.sending import Sender
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.webhook_deliveries import WEBHOOK_JOB, WebhookFigures
+from balcao.storage.desk.webhook_deliveries import WEBHOOK_JOB, MadeAttempt, WebhookFigures
 from balcao.storage.webhooks import DueDelivery, Webhook
 
 log = structlog.get_logger()
@@ -43,6 +51,10 @@ class WebhookDelivery:
     draw: Callable[[], float] = random.random
     figures: WebhookFigures | None = None
     attempts: Counter[str] = field(default_factory=Counter)  # by outcome, since the start
+    _waiting: list[tuple[MadeAttempt, "asyncio.Future[DeliveryState | None]"]] = field(
+        default_factory=list
+    )  # to be recorded
+    _recording: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def jobs(self) -> JobKind:
         """Return the kind of jobs that send the due deliveries of one endpoint each."""
@@ -130,12 +142,36 @@ class WebhookDelivery:
         else:
             log.error("webhook.unreadable_secret", webhook_id=webhook.webhook_id)
             attempt = Attempt(now_ms, 0, None, "O segredo não pôde ser lido. Gire o segredo.")
-        state = await self.desk.webhook_deliveries.record(
-            webhook.webhook_id, delivery, attempt, self.draw()
-        )
-        if state is not None:
+        made = MadeAttempt(webhook.webhook_id, webhook.account_id, delivery, attempt, self.draw())
+        if await self._record(made) is not None:
             self.attempts["entregue" if attempt.succeeded else "falhou"] += 1
         return attempt
+
+    async def _record(self, made: MadeAttempt) -> DeliveryState | None:
+        """Record an attempt together with those that wait meanwhile, in one commit.
+
+        Raises `StorageFailed`.
+        """
+        done: asyncio.Future[DeliveryState | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((made, done))
+        async with self._recording:
+            if done.done():
+                return done.result()
+            some, self._waiting = self._waiting, []
+            try:
+                states = await self.desk.webhook_deliveries.record([one for one, _ in some])
+            except StorageFailed as error:
+                for _, each in some:
+                    if each is not done and not each.done():
+                        each.set_exception(error)
+                raise
+            except asyncio.CancelledError:  # those that are not cancelled record theirs
+                self._waiting += [each for each in some if each[1] is not done]
+                raise
+            for (_, each), state in zip(some, states, strict=True):
+                if not each.done():
+                    each.set_result(state)
+        return done.result()
 
     def _secrets(self, webhook: Webhook, now_ms: int) -> list[str]:
         """Return the secrets that sign now, the newest first."""

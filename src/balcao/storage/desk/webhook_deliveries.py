@@ -5,6 +5,7 @@ none is skipped or planned twice, whichever process is killed (ADR 0110).
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -40,6 +41,7 @@ from balcao.storage.webhooks import (
 
 WEBHOOK_JOB = "webhook"
 PLANNED_AT_ONCE = 500  # events of an endpoint in one commit
+ENDPOINTS_AT_ONCE = 20  # in one commit
 RESENT_AT_ONCE = 100
 PURGED_AT_ONCE = 1_000
 
@@ -114,6 +116,16 @@ _WAITING = (
 _STATES = "SELECT state, count(*) FROM webhook GROUP BY state ORDER BY state"
 
 
+class MadeAttempt(msgspec.Struct, frozen=True, gc=False):
+    """An attempt to be recorded. `random`, from 0 to 1, spreads the next one."""
+
+    webhook_id: str
+    account_id: int
+    delivery: DueDelivery
+    attempt: Attempt
+    random: float
+
+
 class WebhookFigures(msgspec.Struct, frozen=True):
     """Endpoints by state, and the deliveries whose attempt is due."""
 
@@ -137,17 +149,9 @@ class WebhookDeliveries:
             lambda connection: connection.execute(_BEHIND, (1_000,)).fetchall()
         )
         count = 0
-        for webhook_id, account_id in behind:
-
-            def work(
-                connection: SqlConnection, webhook_id: str = webhook_id, account: int = account_id
-            ) -> int:
-                with connection.transaction():
-                    lock_accounts(connection, [account])
-                    webhook = _read(connection, webhook_id)
-                    return 0 if webhook is None else plan_some(connection, webhook, now_ms)[0]
-
-            count += await self._run_in_writer(work)
+        for begin in range(0, len(behind), ENDPOINTS_AT_ONCE):
+            some = behind[begin : begin + ENDPOINTS_AT_ONCE]
+            count += await self._run_in_writer(partial(_plan_each, some, now_ms))
         return count
 
     async def start_forgotten(self, now_ms: int) -> int:
@@ -197,24 +201,20 @@ class WebhookDeliveries:
 
         return await self._run_in_writer(work)
 
-    async def record(
-        self, webhook_id: str, delivery: DueDelivery, attempt: Attempt, random: float
-    ) -> DeliveryState | None:
-        """Record an attempt, and what it means for the endpoint, with the events about that.
+    async def record(self, made: Sequence[MadeAttempt]) -> Sequence[DeliveryState | None]:
+        """Record attempts, and what they mean for the endpoints, with the events about that.
 
-        Returns the delivery's state. None: the endpoint was deleted, or the delivery given up.
+        Returns the deliveries' states. None: the endpoint was deleted, or the delivery given up.
         """
 
-        def work(connection: SqlConnection) -> DeliveryState | None:
+        def work(connection: SqlConnection) -> Sequence[DeliveryState | None]:
+            states: list[DeliveryState | None] = []
             with connection.transaction():
-                webhook = _read(connection, webhook_id)
-                if webhook is None:
-                    return None
-                lock_accounts(connection, [webhook.account_id])
-                webhook = _read(connection, webhook_id)
-                if webhook is None:
-                    return None
-                return _record(connection, webhook, delivery, attempt, random)
+                lock_accounts(connection, {one.account_id for one in made})
+                for one in made:
+                    webhook = _read(connection, one.webhook_id)
+                    states.append(None if webhook is None else _record(connection, webhook, one))
+            return states
 
         return await self._run_in_writer(work)
 
@@ -361,18 +361,24 @@ def give_up_waiting(connection: SqlConnection, webhook_id: str) -> None:
     connection.execute(_GIVE_UP, (webhook_id,))
 
 
-def _record(
-    connection: SqlConnection,
-    webhook: Webhook,
-    delivery: DueDelivery,
-    attempt: Attempt,
-    random: float,
-) -> DeliveryState | None:
+def _plan_each(endpoints: Sequence[tuple[str, int]], now_ms: int, connection: SqlConnection) -> int:
+    """Plan for these endpoints, each with its account's number, in one commit."""
+    count = 0
+    with connection.transaction():
+        lock_accounts(connection, {account_id for _, account_id in endpoints})
+        for webhook_id, _ in endpoints:
+            webhook = _read(connection, webhook_id)
+            count += 0 if webhook is None else plan_some(connection, webhook, now_ms)[0]
+    return count
+
+
+def _record(connection: SqlConnection, webhook: Webhook, made: MadeAttempt) -> DeliveryState | None:
+    delivery, attempt = made.delivery, made.attempt
     is_ping = delivery.kind == PING
     failures = delivery.failures + 1
     again = None
     if not attempt.succeeded and webhook.is_on and not is_ping:
-        again = retry_ms(failures, attempt, random)
+        again = retry_ms(failures, attempt, made.random)
     state: DeliveryState = "falhou" if again is not None else "desistiu"
     if attempt.succeeded:
         state, failures = "entregue", 0

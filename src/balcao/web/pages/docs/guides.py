@@ -20,6 +20,13 @@ _ELSEWHERE = ("Chave",)  # sections of the introduction that have a page of anot
 _HERE = "ENDERECO"  # the placeholder of this service's address in the texts
 _COLUMNS = "COLUNAS"  # that of the columns of batches' results
 _DEPRECATED = "OBSOLETOS"  # that of the rows of deprecated features
+_RECEIVERS = "RECEPTORES"  # that of the programs that receive webhooks
+RECEIVERS: Mapping[str, str] = {
+    "receber.py": "Python",
+    "receber.mjs": "Node",
+    "receber.php": "PHP",
+    "receber.go": "Go",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +49,21 @@ def guides(
             text = ENGLISH.joinpath("guides", f"{name}.md").read_text("utf-8")
         text = text.replace(_HERE, address).replace(_COLUMNS, columns_text(language.say))
         text = text.replace(_DEPRECATED, _deprecated_rows(language))
+        if _RECEIVERS in text:
+            text = text.replace(_RECEIVERS, _receivers())
         title, _, body = text.partition("\n")
         found[name] = _guide(name, title.removeprefix("# "), body, language)
     return found
+
+
+def _receivers() -> str:
+    """Return the programs that receive webhooks, each under its language."""
+    folder = resources.files(__package__).joinpath("receivers")
+    return "\n\n".join(
+        f"### {title}\n\n```{name.rpartition('.')[2]}\n"
+        f"{folder.joinpath(name).read_text('utf-8')}```"
+        for name, title in RECEIVERS.items()
+    )
 
 
 def _deprecated_rows(language: Language) -> str:
