@@ -72,7 +72,7 @@ class Farm:
                     writer.write(bytes([byte]))
                     await writer.drain()
                     await asyncio.sleep(1)
-            number = body["data"]["numero"]
+            number = body["data"].get("numero", 0)
             self.arrived[path, number].append((time.time(), fields["webhook-id"]))
             writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
             await writer.drain()
