@@ -1,6 +1,7 @@
 """`balcao wallet`."""
 
 from balcao.core.events import NewEvent
+from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell
 
 CNPJ, CPF = "90010001000100", "90030000181"
@@ -27,8 +28,9 @@ def test_items_are_added_and_listed_with_their_changes(shell: Shell) -> None:
     item = made[0]["id"]
     with shell.desk() as desk:
         events = [
-            NewEvent(1, "empresa.nome", 0, "{}", item_id=item),
-            NewEvent(1, "saldo.baixo", 0, "{}"),
+            NewEvent(1, "empresa.porte", 0, "{}", item_id=item),
+            NewEvent(1, "empresa.nome", system_now_ms(), "{}", item_id=item),
+            NewEvent(1, "saldo.baixo", system_now_ms(), "{}"),
         ]
         assert desk.commit_now(events) is None
     (change,) = shell("wallet changes acme --json").json

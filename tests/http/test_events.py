@@ -155,3 +155,27 @@ def test_data_are_as_in_the_catalogue(world: Service) -> None:
 
 def a_budget() -> Budget:
     return Budget(1, 1, "n", "nome", "chave", "3", "mes", 100, 10, None, 80, 0)
+
+
+def test_changes_of_the_portfolio_are_the_events_about_its_items(world: Service) -> None:
+    changes = "/carteira/v1/mudancas"
+    write(world, "lote.cotado", "carteira.comparada")
+    for month, kind in (("2026-06", "empresa.nome"), ("2026-07", "empresa.porte")):
+        body = f'{{"competencia":"{month}","para":"\\"competencia\\":\\"2026-05\\""}}'
+        event = NewEvent(world.client.account_id, kind, world.clock(), body, item_id="i")
+        assert world.desk.commit_now([event]) is None
+    first = world.get(f"{changes}?limite=1")
+    assert [each["tipo"] for each in first.json["itens"]] == ["empresa.nome"]
+    rest = world.get(f"{changes}?depois={first.json['cursor']}")
+    assert [each["tipo"] for each in rest.json["itens"]] == ["empresa.porte"]
+    assert page(world, f"depois={rest.json['cursor']}")[0] == []
+    for month, found in (("2026-07", ["empresa.porte"]), ("2026-05", [])):
+        only = world.get(f"{changes}?competencia={month}").json["itens"]
+        assert [each["tipo"] for each in only] == found
+    etag = first.headers["etag"]
+    assert world.get(f"{changes}?limite=1", if_none_match=etag).status == 304
+    for query, code in (
+        ("competencia=2026-13", "PARAMETRO_INVALIDO"),
+        ("depois=x", "CURSOR_INVALIDO"),
+    ):
+        assert_refused(world.get(f"{changes}?{query}"), 400, code)

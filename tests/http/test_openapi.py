@@ -159,7 +159,7 @@ def test_every_operation_and_page_is_described() -> None:
         "/compat/receitaws/v1/cnpj/{cnpj}/days/{dias}",
     }
     wallet = {"/carteira/v1"} | {
-        f"/carteira/v1/{each}" for each in ("itens", "itens/{id}", "sincronizar")
+        f"/carteira/v1/{each}" for each in ("itens", "itens/{id}", "mudancas", "sincronizar")
     }
     webhooks = {"/webhooks/v1", "/webhooks/v1/{id}"} | {
         f"/webhooks/v1/{{id}}/{each}"

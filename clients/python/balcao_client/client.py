@@ -1610,6 +1610,43 @@ class Balcao(SyncClient):
             )
         )
 
+    def mudancas_da_carteira(
+        self,
+        *,
+        depois: str | None = None,
+        competencia: str | None = None,
+        cliente: str | None = None,
+        tipo: str | None = None,
+        item: str | None = None,
+        limite: int | None = None,
+    ) -> Answer[types.RespostaEventos]:
+        """Listar mudanças.
+
+        depois: O `cursor` da resposta anterior, ou `agora` para só receber o cursor deste
+        momento. Sem ele, a lista começa no evento mais antigo.
+        competencia: Só os eventos sobre os dados deste mês da base: AAAA-MM.
+        cliente: Só os eventos dos itens deste cliente. Obrigatório, aqui ou em `X-Cliente`,
+        se a chave exige o cliente.
+        tipo: Só estes tipos ou grupos, separados por vírgula:
+        `empresa.situacao,certidao.*`.
+        item: Só os eventos deste item da carteira.
+        limite: Quantos por página, de 1 a 1000.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/mudancas",
+                query={
+                    "depois": depois,
+                    "competencia": competencia,
+                    "cliente": cliente,
+                    "tipo": tipo,
+                    "item": item,
+                    "limite": limite,
+                },
+            )
+        )
+
     def webhooks(
         self, *, limite: int | None = None, cursor: str | None = None
     ) -> Answer[types.RespostaWebhooks]:
@@ -3238,6 +3275,43 @@ class BalcaoAsync(AsyncClient):
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
+            )
+        )
+
+    async def mudancas_da_carteira(
+        self,
+        *,
+        depois: str | None = None,
+        competencia: str | None = None,
+        cliente: str | None = None,
+        tipo: str | None = None,
+        item: str | None = None,
+        limite: int | None = None,
+    ) -> Answer[types.RespostaEventos]:
+        """Listar mudanças.
+
+        depois: O `cursor` da resposta anterior, ou `agora` para só receber o cursor deste
+        momento. Sem ele, a lista começa no evento mais antigo.
+        competencia: Só os eventos sobre os dados deste mês da base: AAAA-MM.
+        cliente: Só os eventos dos itens deste cliente. Obrigatório, aqui ou em `X-Cliente`,
+        se a chave exige o cliente.
+        tipo: Só estes tipos ou grupos, separados por vírgula:
+        `empresa.situacao,certidao.*`.
+        item: Só os eventos deste item da carteira.
+        limite: Quantos por página, de 1 a 1000.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/mudancas",
+                query={
+                    "depois": depois,
+                    "competencia": competencia,
+                    "cliente": cliente,
+                    "tipo": tipo,
+                    "item": item,
+                    "limite": limite,
+                },
             )
         )
 

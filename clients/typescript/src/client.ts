@@ -1569,6 +1569,41 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Listar mudanças. */
+  async mudancasDaCarteira(given: {
+    /**
+     * O `cursor` da resposta anterior, ou `agora` para só receber o cursor deste momento.
+     * Sem ele, a lista começa no evento mais antigo.
+     */
+    depois?: string;
+    /** Só os eventos sobre os dados deste mês da base: AAAA-MM. */
+    competencia?: string;
+    /**
+     * Só os eventos dos itens deste cliente. Obrigatório, aqui ou em `X-Cliente`, se a
+     * chave exige o cliente.
+     */
+    cliente?: string;
+    /** Só estes tipos ou grupos, separados por vírgula: `empresa.situacao,certidao.*`. */
+    tipo?: string;
+    /** Só os eventos deste item da carteira. */
+    item?: string;
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+  } = {}): Promise<Answer<types.RespostaEventos>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/mudancas`,
+      query: {
+        depois: given.depois,
+        competencia: given.competencia,
+        cliente: given.cliente,
+        tipo: given.tipo,
+        item: given.item,
+        limite: given.limite,
+      },
+    });
+  }
+
   /** Listar webhooks. */
   async webhooks(given: {
     /** Quantos por página, de 1 a 1000. */

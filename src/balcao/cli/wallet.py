@@ -154,9 +154,10 @@ def changes(
 
       $ balcao wallet changes acme --after evt_0000000000042
     """
+    from balcao.core.event_feed import FeedFilter, kept_since
     from balcao.core.events import event_number
 
-    last = 0
+    last, only = 0, FeedFilter(items_only=True)
     if after is not None:
         last = event_number(after) or 0
         if not last:
@@ -164,9 +165,12 @@ def changes(
     events: list[StoredEvent] = []
     with open_installation() as local:
         account_id = local.account(account).account_id
-        while page := local.desk.events.after(account_id, last, _PAGE):
+        since_ms = kept_since(local.now_ms())
+        while page := wait_for(
+            local.desk.events.page(account_id, last, _PAGE, since_ms, only)
+        ).events:
             last = page[-1].number
-            events += [each for each in page if each.item_id is not None]
+            events += page
     table = TextTable(
         events,
         {

@@ -22,6 +22,7 @@ from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
+from balcao.http.wallet_changes import WalletChangeRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
 from balcao.lookup.source_status import StatusReader
@@ -55,6 +56,7 @@ def build(
     `document`: the OpenAPI document. `exports`: the folder of long answers' temporary files.
     """
     desk, now_ms = parts.desk, parts.now_ms
+    pages = EventPages(desk.events, now_ms)
     access = MetricsAccess(settings.proxies, settings.metrics_token.get_secret_value())
     return [
         *routes_of(ReceiptRoutes(desk, blobs, parts.forget_callbacks)),
@@ -64,9 +66,10 @@ def build(
         *routes_of(WebhookRoutes(parts, webhooks)),
         *Quotes(parts, sources_now).routes(),
         *routes_of(BatchRoutes(batches, results)),
-        *routes_of(EventRoutes(EventPages(desk.events, now_ms))),
+        *routes_of(EventRoutes(pages)),
         *routes_of(searches),
         *routes_of(WalletRoutes(parts, wallet)),
+        *routes_of(WalletChangeRoutes(pages)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
         *documentation(document),
     ]

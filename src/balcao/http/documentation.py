@@ -21,6 +21,7 @@ from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, lookups, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
+from balcao.http.wallet_changes import WalletChangeRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -49,6 +50,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(BudgetRoutes),
         *routes_of(EventRoutes),
         *routes_of(WalletRoutes),
+        *routes_of(WalletChangeRoutes),
         *routes_of(WebhookRoutes),
     ]
 

@@ -108,15 +108,13 @@ class EventPages:
         *,
         items_only: bool = False,
         month: str | None = None,
-        names: Sequence[str] = (),
     ) -> Answer:
         """Answer a request for a page, 304 if the client has it.
 
-        `names`: further parameters that the caller reads. Raises `InvalidParameter`,
-        `InvalidCursor`, `CursorExpired`, `ClientRequired`, `TagWithCpf`.
+        Raises `InvalidParameter`, `InvalidCursor`, `CursorExpired`, `ClientRequired`, `TagWithCpf`.
         """
-        mine = ("depois", "tipo", "cliente", "item", "limite")
-        parameters = Parameters(request.query, request.headers, (*mine, *names))
+        names = ("depois", "tipo", "cliente", "item", "limite")
+        parameters = Parameters(request.query, request.headers, names)
         only = FeedFilter(
             kinds=_kinds(parameters.text("tipo")),
             client=_client(request, parameters),
