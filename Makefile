@@ -58,6 +58,7 @@ nightly: $(VENV)/.installed-dev ## Long proofs: kills under load, fail-overs, cl
 	$(BIN)/python -m bench crash
 	$(BIN)/python -m bench failover
 	$(BIN)/python -m bench rolling
+	$(BIN)/python -m bench month_kills --kills 200
 	$(BIN)/python -m bench clients
 	$(BIN)/python -m bench fuzz --seconds $(NIGHTLY_FUZZ_SECONDS)
 

@@ -25,7 +25,7 @@ from balcao.opendata.snapshot import Snapshot, current_edition, current_path
 from balcao.service import processes
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
-from balcao.storage.desk.months import COMPARISON, Months
+from balcao.storage.desk.months import COMPARED_AT_ONCE, COMPARISON, Months
 
 log = structlog.get_logger()
 
@@ -178,6 +178,7 @@ class MonthComparison:
     comparer: Comparer
     now_ms: Callable[[], int]
     steady: Callable[[], float] = time.monotonic
+    at_once: int = COMPARED_AT_ONCE  # items a commit
 
     def jobs(self) -> JobKind:
         return JobKind(COMPARISON, self.work, at_once=1, poll_seconds=1.0)
@@ -211,7 +212,7 @@ class MonthComparison:
 
     async def step(self, switch: MonthSwitch, files: tuple[Path, Path] | None) -> bool:
         """Compare one portion. Return whether there was one."""
-        portion = await self.months.portion(switch)
+        portion = await self.months.portion(switch, self.at_once)
         if portion is None:
             return False
         outcomes: Sequence[Comparison] = [Comparison(verified=False) for _ in portion.subjects]
