@@ -87,7 +87,7 @@ _LINES = Json(
     LinesAnswer(
         [
             LineAnswer(1, EXAMPLE_ITEM.id, novo=True, codigo=None),
-            LineAnswer(2, None, novo=False, codigo="CNPJ_INVALIDO"),
+            LineAnswer(2, None, novo=False, codigo=errors.InvalidCnpj.code),
         ]
     ),
     envelope=True,
