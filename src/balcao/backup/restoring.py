@@ -14,7 +14,12 @@ from balcao.home import Home, is_whole, make_durable, split_secrets
 from balcao.settings import Settings
 from balcao.storage import blob_mark
 from balcao.storage.backup_files import stamp
-from balcao.storage.places import examine_desk, give_up_deliveries, place_of
+from balcao.storage.places import (
+    examine_desk,
+    give_up_deliveries,
+    place_of,
+    skip_event_numbers,
+)
 from balcao.storage.transfer.errors import BackupDamaged, BackupRefused
 from balcao.storage.transfer.sums import differences
 from balcao.storage.transfer.tables import newest_schema
@@ -80,6 +85,7 @@ def restore(
                     "O backup não confere e nada foi alterado: " + "; ".join(verdict.complaints)
                 )
             give_up_deliveries(staged / DESK)
+            skip_event_numbers(staged / DESK)
             saved = None
             is_file = place.desk_file is not None
             if not is_file:

@@ -222,3 +222,10 @@ def give_up_deliveries(copy: Path) -> None:
     from balcao.storage.sqlite.backups import give_up_deliveries  # noqa: PLC0415
 
     give_up_deliveries(copy)
+
+
+def skip_event_numbers(copy: Path) -> None:
+    """Number the next events of a backup's desk, of either engine, after all that may be lost."""
+    from balcao.storage.sqlite.backups import skip_event_numbers  # noqa: PLC0415
+
+    skip_event_numbers(copy)

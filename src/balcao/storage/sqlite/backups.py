@@ -14,7 +14,14 @@ from balcao.home import Home
 from balcao.storage.moved import TABLE, check_not_moved
 from balcao.storage.sqlite import QUERIES
 from balcao.storage.sqlite.desk import SqliteDesk
-from balcao.storage.sqlite.files import connect, migrate, newest_version, version
+from balcao.storage.sqlite.files import (
+    connect,
+    migrate,
+    newest_version,
+    skip_numbers,
+    transaction,
+    version,
+)
 from balcao.storage.sqlite.tables import SqliteTables
 from balcao.storage.transfer.copying import Stopped, check_stopped, copy_desk
 from balcao.storage.transfer.endpoint import Tables
@@ -33,6 +40,8 @@ _OBJECTS = (
 _NOT_MEANT = re.compile(r"--[^\n]*|[\s\"]+")
 
 _INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+
+_EVENTS_SKIPPED = 1_000_000_000  # more than the events of any backup's lifetime
 
 
 def save(home: Home, target: Path, pepper: bytes | None, stopped: Stopped) -> DeskSums:
@@ -118,6 +127,17 @@ def give_up_deliveries(copy: Path) -> None:
                 " WHERE next_ms IS NOT NULL"
             )
             connection.execute("UPDATE webhook SET resend = NULL")
+
+
+def skip_event_numbers(copy: Path) -> None:
+    """Number the next events of a backup's desk after all that may have been lost.
+
+    Receivers ignore an event whose number they have had, and readers of the feed skip it.
+    """
+    with closing(apsw.Connection(str(copy))) as connection, transaction(connection):
+        given = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'event'")
+        last = max([0, *(int(str(seq)) for (seq,) in given.fetchall())])
+        skip_numbers(connection, "event", last + _EVENTS_SKIPPED + 1)
 
 
 def _examine(path: Path) -> DeskExamination:
