@@ -176,6 +176,7 @@ def test_settings_and_the_ceiling(world: Service) -> None:
         {"reconsultar_padrao": {"a_cada_dias": 91}},
         {"avisos": {"dias": [1, 1]}},
         {"avisos": {"pessoas": [987]}},
+        {"avisos": {"pessoas": [2**63]}},
     ):
         assert send(world, "PATCH", WALLET, wrong, admin).code == "PARAMETRO_INVALIDO"
 

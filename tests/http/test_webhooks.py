@@ -107,6 +107,7 @@ def test_the_secret_stands_in_one_answer(world: Service, admin: Client) -> None:
         ({"url": URL, "clientes": ["a b"]}, "PARAMETRO_INVALIDO"),
         ({"url": URL, "clientes": ["52998224725"]}, "MARCA_COM_CPF"),
         ({"url": URL, "descricao": "CPF 529.982.247-25"}, "MARCA_COM_CPF"),
+        ({"url": URL, "descricao": "ERP\x00"}, "PARAMETRO_INVALIDO"),
         ({"url": URL, "segredo": "x"}, "PARAMETRO_INVALIDO"),
         ({}, "PARAMETRO_INVALIDO"),
     ],

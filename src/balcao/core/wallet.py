@@ -17,6 +17,7 @@ from balcao.core.request_tags import CPF_IN_NAME, TAG_CHARACTERS, tag_problem
 ITEMS_AT_ONCE: Final = 1_000  # in the list of one request
 SYNCED_AT_ONCE: Final = 10_000
 TAGS_MAX: Final = 10
+USER_IDS_END: Final = 2**63  # the range of the databases
 
 ROOT_CHARACTERS: Final = 8
 _ROOT = re.compile(r"[0-9A-Za-z]{2}\.?[0-9A-Za-z]{3}\.?[0-9A-Za-z]{3}", re.ASCII)
@@ -344,3 +345,5 @@ def check_notices(sent: Notices) -> None:
         raise InvalidParameter("avisos.resumo_as: uma hora do dia, como 08:00, ou nulo.")
     if len(set(sent.pessoas)) < len(sent.pessoas):
         raise InvalidParameter("avisos.pessoas: cada pessoa uma vez.")
+    if not all(0 <= person < USER_IDS_END for person in sent.pessoas):
+        raise InvalidParameter("avisos.pessoas: ids de pessoas desta conta.")

@@ -229,4 +229,6 @@ def check_filters(
     if description is not None:
         if not 1 <= len(description) <= DESCRIPTION_CHARACTERS_MAX:
             raise InvalidParameter(f"descricao: de 1 a {DESCRIPTION_CHARACTERS_MAX} caracteres.")
+        if any(character < " " for character in description):
+            raise InvalidParameter("descricao: sem caracteres de controle.")
         reject_cpf(description, "descricao")
