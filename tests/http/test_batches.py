@@ -718,6 +718,41 @@ def test_a_person_of_an_invalid_row_is_erased_too(batcher: Batcher) -> None:
 PERSON = "90010000100"
 
 
+def test_a_batch_is_a_list_of_items_to_watch(batcher: Batcher, house: Service) -> None:
+    file = f"cnpj;ref;cliente\n{COMPANIES[0]};n-1;sul\n{COMPANIES[1]};;\nx;;\n"
+    number = batcher.create(file, "operacao=cnpj-receita-federal")
+    batcher.until(number, "cotado")
+    people = batcher.create(f"cpf;data_nascimento\n{PERSON};1980-01-01\n", f"operacao={FEDERAL}")
+    batcher.until(people, "cotado")
+
+    def post(path: str, body: object, by: Client = batcher.client) -> Reply:
+        text = json.dumps(body).encode()
+        headers = {"content_type": "application/json", "content_length": str(len(text))}
+        return house.request("POST", f"/carteira/v1/{path}", by, body=text, **headers)
+
+    made = post(f"itens?lote={number}", {"etiquetas": ["lote"]})
+    assert (made.status, made.credits) == (202, 0)
+    lines = [(each["linha"], each["novo"], each["codigo"]) for each in made.json["itens"]]
+    assert lines == [(2, True, None), (3, True, None), (4, False, "CNPJ_INVALIDO")]
+    items = house.get("/carteira/v1/itens?etiqueta=lote", batcher.client).json["itens"]
+    assert [(each["documento"], each["ref"], each["cliente"]) for each in items] == [
+        (COMPANIES[0], "n-1", "sul"),
+        (COMPANIES[1], None, None),
+    ]
+    person = post(f"itens?lote={people}", {"vigiar": ["certidao_federal"]}).json["itens"]
+    assert [(each["novo"], each["codigo"]) for each in person] == [(True, None)]
+    told = post(f"sincronizar?lote={number}&simular=true", {"cliente": "norte"})
+    assert (told.status, told.json["entram"]) == (202, 2)
+    done = post(f"sincronizar?lote={people}", {"etiqueta": "lote", "vigiar": ["produtor:SP"]}).json
+    assert [done[each] for each in ("entram", "saem", "ficam", "invalidos")] == [1, 2, 0, []]
+
+    assert post(f"itens?lote={number}", {}, house.account("alheia")).code == "LOTE_NAO_ENCONTRADO"
+    assert post("itens?lote=1", {}).code == "LOTE_NAO_ENCONTRADO"
+    for path, body in (("itens", {"itens": []}), ("sincronizar", {"cliente": "a", "itens": []})):
+        assert post(f"{path}?lote={number}", body).code == "PARAMETRO_INVALIDO"
+    assert post("sincronizar", {"cliente": "a"}).code == "PARAMETRO_INVALIDO"
+
+
 def test_a_temporary_file_of_a_dead_process_is_removed(tmp_path: Path) -> None:
     now_ms = system_now_ms()
     parts, secrets = SimpleNamespace(now_ms=lambda: now_ms), single(b"p" * 32)

@@ -1543,11 +1543,14 @@ class Balcao(SyncClient):
         self,
         body: types.NovosItens,
         *,
+        lote: str | None = None,
         retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaItensAcrescentados]:
         """Acrescentar itens.
 
+        lote: O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a
+        lista.
         retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
         como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
         """
@@ -1555,7 +1558,7 @@ class Balcao(SyncClient):
             Call(
                 "POST",
                 "/carteira/v1/itens",
-                query={"retroativo": retroativo},
+                query={"lote": lote, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -1589,12 +1592,15 @@ class Balcao(SyncClient):
         self,
         body: types.Sincronizacao,
         *,
+        lote: str | None = None,
         simular: bool | None = None,
         retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaSincronizacao]:
         """Sincronizar carteira.
 
+        lote: O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a
+        lista.
         simular: Só informa o que mudaria; nada muda.
         retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
         como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
@@ -1603,7 +1609,7 @@ class Balcao(SyncClient):
             Call(
                 "POST",
                 "/carteira/v1/sincronizar",
-                query={"simular": simular, "retroativo": retroativo},
+                query={"lote": lote, "simular": simular, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -3211,11 +3217,14 @@ class BalcaoAsync(AsyncClient):
         self,
         body: types.NovosItens,
         *,
+        lote: str | None = None,
         retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaItensAcrescentados]:
         """Acrescentar itens.
 
+        lote: O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a
+        lista.
         retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
         como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
         """
@@ -3223,7 +3232,7 @@ class BalcaoAsync(AsyncClient):
             Call(
                 "POST",
                 "/carteira/v1/itens",
-                query={"retroativo": retroativo},
+                query={"lote": lote, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -3257,12 +3266,15 @@ class BalcaoAsync(AsyncClient):
         self,
         body: types.Sincronizacao,
         *,
+        lote: str | None = None,
         simular: bool | None = None,
         retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaSincronizacao]:
         """Sincronizar carteira.
 
+        lote: O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a
+        lista.
         simular: Só informa o que mudaria; nada muda.
         retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
         como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
@@ -3271,7 +3283,7 @@ class BalcaoAsync(AsyncClient):
             Call(
                 "POST",
                 "/carteira/v1/sincronizar",
-                query={"simular": simular, "retroativo": retroativo},
+                query={"lote": lote, "simular": simular, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),

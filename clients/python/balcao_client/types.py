@@ -2073,12 +2073,14 @@ class MudancaDeItem(TypedDict):
 class Sincronizacao(TypedDict):
     """A lista que a parte da carteira passa a ser."""
 
-    itens: list[ItemAAcompanhar]
-    """Os itens."""
+    itens: NotRequired[list[ItemAAcompanhar]]
+    """Os itens. Não com `lote`."""
     cliente: NotRequired[str | None]
     """A parte: os itens deste cliente."""
     etiqueta: NotRequired[str | None]
     """A parte: os itens com esta etiqueta."""
+    vigiar: NotRequired[list[str] | None]
+    """Só com `lote`: o que acompanhar de todos os itens."""
 
 
 class NovoWebhook(TypedDict):

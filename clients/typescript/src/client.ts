@@ -1489,6 +1489,8 @@ export class Balcao extends Runtime {
 
   /** Acrescentar itens. */
   async acrescentarItens(given: {
+    /** O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a lista. */
+    lote?: string;
     /**
      * Itens novos recebem, uma vez, as diferenças entre os dois últimos meses, como eventos
      * com `retroativo: true`, que não são enviados por webhook nem e-mail.
@@ -1501,6 +1503,7 @@ export class Balcao extends Runtime {
       method: "POST",
       path: `/carteira/v1/itens`,
       query: {
+        lote: given.lote,
         retroativo: given.retroativo,
       },
       idempotent: true,
@@ -1546,6 +1549,8 @@ export class Balcao extends Runtime {
 
   /** Sincronizar carteira. */
   async sincronizarCarteira(given: {
+    /** O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a lista. */
+    lote?: string;
     /** Só informa o que mudaria; nada muda. */
     simular?: boolean;
     /**
@@ -1560,6 +1565,7 @@ export class Balcao extends Runtime {
       method: "POST",
       path: `/carteira/v1/sincronizar`,
       query: {
+        lote: given.lote,
         simular: given.simular,
         retroativo: given.retroativo,
       },

@@ -1945,12 +1945,14 @@ export interface MudancaDeItem {
 
 /** A lista que a parte da carteira passa a ser. */
 export interface Sincronizacao {
-  /** Os itens. */
-  itens: Array<ItemAAcompanhar>;
+  /** Os itens. Não com `lote`. */
+  itens?: Array<ItemAAcompanhar>;
   /** A parte: os itens deste cliente. */
   cliente?: string | null;
   /** A parte: os itens com esta etiqueta. */
   etiqueta?: string | null;
+  /** Só com `lote`: o que acompanhar de todos os itens. */
+  vigiar?: Array<string> | null;
 }
 
 /** Um webhook a criar. */

@@ -22,6 +22,7 @@ from balcao.batches.batch_context import (
 )
 from balcao.batches.columns import Choice, check_names, check_values
 from balcao.batches.file_admission import FileAdmission, IncomingFile
+from balcao.batches.row_documents import RowDocument, row_documents
 from balcao.batches.sealing import BatchSeal, seal_of
 from balcao.batches.tables.contract import MEDIA_TYPES
 from balcao.batches.validating import BatchValidator, columns_of
@@ -42,6 +43,7 @@ from balcao.core.errors import (
     BatchStateRefused,
     IdempotencyKeyReused,
     InvalidParameter,
+    OperationNotAllowed,
     QuoteChanged,
     UnsupportedMediaType,
 )
@@ -304,6 +306,25 @@ class BatchDesk:
                 "" if body is None or row.code else operation.row_fact(body),
             )
         return contents
+
+    async def documents(
+        self, caller: Caller, batch_id: str, rows_max: int
+    ) -> Sequence[RowDocument]:
+        """Return the subjects of all rows.
+
+        Raises `OperationNotAllowed` for keys that do not see the batch, `BatchErased`,
+        `BatchStateRefused` before the file was read, and `InvalidParameter` beyond `rows_max`.
+        """
+        batch = await self._with_data(caller.account_id, batch_id)
+        seen = caller.visible_operations
+        operation = self.context.operation(batch.operation)
+        if operation is None or (seen is not None and batch.operation not in seen):
+            raise OperationNotAllowed
+        if batch.header is None or batch.state in {"recebido", "validando", "recusado"}:
+            raise BatchStateRefused(batch.state)
+        if batch.rows() > rows_max:
+            raise InvalidParameter(f"lote: até {rows_max} linhas.")
+        return await asyncio.to_thread(row_documents, self.context, batch, operation)
 
     async def info(self, batch: StoredBatch) -> BatchInfo:
         """Return a batch with its computed values."""

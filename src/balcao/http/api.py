@@ -68,7 +68,7 @@ def build(
         *routes_of(BatchRoutes(batches, results)),
         *routes_of(EventRoutes(pages)),
         *routes_of(searches),
-        *routes_of(WalletRoutes(parts, wallet)),
+        *routes_of(WalletRoutes(parts, wallet, batches)),
         *routes_of(WalletChangeRoutes(pages)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
         *documentation(document),

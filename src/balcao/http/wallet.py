@@ -1,6 +1,6 @@
 """`/carteira/v1`: the portfolio of the caller's account (contract 20)."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
+from balcao.batches.desk import BatchDesk
 from balcao.core import errors
 from balcao.core.access import Caller
 from balcao.core.budgets import CEILING_MAX
@@ -15,6 +16,7 @@ from balcao.core.people import signed_by
 from balcao.core.wallet import (
     ITEMS_AT_ONCE,
     SYNCED_AT_ONCE,
+    ItemRequest,
     WalletSettings,
     check_notices,
     check_recheck,
@@ -36,6 +38,7 @@ from balcao.http.json_bodies import (
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
 from balcao.http.texts import TAG_WALLET, TEXT, UUID_SCHEMA
+from balcao.http.wallet_batches import BATCH, BATCH_PROBLEMS, batch_named, lines_of_batch
 from balcao.http.wallet_types import (
     EXAMPLE_ITEM,
     EXAMPLE_WALLET,
@@ -53,10 +56,11 @@ from balcao.http.wallet_types import (
     item_answer,
     line_of,
     lines_answer,
+    stated_by,
     wallet_answer,
 )
 from balcao.lookup.context import Parts
-from balcao.lookup.wallet import WalletDesk
+from balcao.lookup.wallet import ItemLine, WalletDesk
 from balcao.operations.parameters import Flag, Parameter, Parameters, read_tags
 from balcao.storage.desk.wallet import Added, ListAdded, Synced
 from balcao.storage.desk.wallet.planning import Outcome
@@ -95,6 +99,7 @@ _LINES = Json(
 _NEW = Json(
     msgspec.structs.replace(EXAMPLE_ITEM, novo=True), "RespostaItem", "Um item.", envelope=True
 )
+_SYNCED = Json(SyncAnswer(1, 0, 0, []), envelope=True)
 _WRITING = (
     errors.InvalidParameter,
     errors.InvalidBody,
@@ -127,6 +132,7 @@ class WalletRoutes:
 
     parts: Parts
     wallet: WalletDesk
+    batches: BatchDesk
 
     @_WalletRoute(
         ADDRESS,
@@ -226,9 +232,10 @@ class WalletRoutes:
             "Acompanha uma empresa ou pessoa, ou até"
             f" {ITEMS_AT_ONCE} de uma vez, em `itens`. O mesmo documento do mesmo cliente é um só"
             " item: enviar de novo altera o que veio (200, `novo: false`). Numa lista, cada linha"
-            " tem a sua resposta. Acompanhar não custa nada."
+            " tem a sua resposta. Acompanhar não custa nada. Com `lote`, a lista são os documentos"
+            " das linhas dele (202), e o corpo diz o que vale para todos."
         ),
-        parameters=(_RETROACTIVE, CREATION_KEY),
+        parameters=(BATCH, _RETROACTIVE, CREATION_KEY),
         takes=RequestBody(
             [Json(NewItemsBody("90010001000100", ref="17", cliente="loja-7"))],
             text="Até 4 MB.",
@@ -237,8 +244,10 @@ class WalletRoutes:
         status=201,
         other_results=(
             Result(200, "O item já estava na carteira, ou o resultado de cada linha.", (_LINES,)),
+            Result(202, "O resultado de cada linha do lote.", (_LINES,)),
         ),
         problems=(
+            *BATCH_PROBLEMS,
             *_WRITING,
             *_CREATING,
             *_TERMS,
@@ -253,6 +262,9 @@ class WalletRoutes:
         caller, body = _caller(request), body_of(request, NewItemsBody)
         creation = Creation(self.parts, keyed=True)
         retroactive = _flag(_RETROACTIVE, request)
+        batch_id = batch_named(request)
+        if batch_id is not None:
+            return await self._add_batch(request, caller, body, batch_id, retroactive=retroactive)
         if body.itens is UNSET:
             line = line_of(_with_client(request, caller, body))
             return await creation.once(
@@ -267,23 +279,11 @@ class WalletRoutes:
             line_of(_with_client(request, caller, each))
             for each in _within(body.itens, ITEMS_AT_ONCE)
         ]
-        invalid: list[Outcome] = []
 
-        def note(outcomes: Sequence[Outcome], keep: Any) -> Any:
-            invalid[:] = outcomes
-            return keep
+        async def listed() -> Sequence[ItemLine]:
+            return lines
 
-        async def make(keep: Any) -> ListAdded:
-            added, _ = await self.wallet.add_list(
-                caller, lines, lambda outcomes: note(outcomes, keep), retroactive=retroactive
-            )
-            return added
-
-        return await creation.once(
-            request,
-            make,
-            lambda added: free_answer(lines_answer([*added.outcomes, *invalid])),
-        )
+        return await self._add_lines(request, caller, listed, 200, retroactive=retroactive)
 
     @_WalletRoute(
         _ITEM,
@@ -354,15 +354,23 @@ class WalletRoutes:
         text=(
             "Faz os itens de um `cliente`, ou com uma `etiqueta`, serem exatamente os da lista (até"
             f" {SYNCED_AT_ONCE}). Quem sai de uma etiqueta só sai da carteira com a última. Um"
-            " documento repetido conta uma vez. O item de uma linha inválida fica como está."
+            " documento repetido conta uma vez. O item de uma linha inválida fica como está. Com"
+            " `lote`, a lista são os documentos das linhas dele (202)."
         ),
-        parameters=(_SIMULATE, _RETROACTIVE, CREATION_KEY),
+        parameters=(BATCH, _SIMULATE, _RETROACTIVE, CREATION_KEY),
         takes=RequestBody(
             [Json(SyncBody((ItemBody("90010001000100"),), etiqueta="fornecedores"))],
             text="Até 4 MB.",
         ),
-        gives=[Json(SyncAnswer(1, 0, 0, []), envelope=True)],
-        problems=(*_WRITING, *_CREATING, errors.TagWithCpf, errors.WalletFull),
+        gives=[_SYNCED],
+        other_results=(Result(202, "O que a lista do lote mudou.", (_SYNCED,)),),
+        problems=(
+            *_WRITING,
+            *_CREATING,
+            *BATCH_PROBLEMS,
+            errors.TagWithCpf,
+            errors.WalletFull,
+        ),
     )
     async def sync(self, request: Request) -> Answer:
         """Make a part of the portfolio equal to a list."""
@@ -371,7 +379,13 @@ class WalletRoutes:
             raise errors.InvalidParameter("cliente, etiqueta: informe um dos dois.")
         client = None if body.cliente is None else label_of(body.cliente, "cliente")
         tag = None if body.etiqueta is None else label_of(body.etiqueta, "etiqueta")
-        lines = [line_of(each) for each in _within(body.itens, SYNCED_AT_ONCE)]
+        batch_id = batch_named(request)
+        if batch_id is None:
+            if isinstance(body.itens, msgspec.UnsetType) or body.vigiar is not UNSET:
+                raise errors.InvalidParameter("itens: é obrigatório; vigiar, só com lote.")
+            sent = [line_of(each) for each in _within(body.itens, SYNCED_AT_ONCE)]
+        elif body.itens is not UNSET:
+            raise errors.InvalidParameter("itens: não com lote.")
         simulate = _flag(_SIMULATE, request)
         retroactive = _flag(_RETROACTIVE, request)
         invalid: list[Outcome] = []
@@ -381,6 +395,13 @@ class WalletRoutes:
             return keep
 
         async def make(keep: Any) -> Synced:
+            if batch_id is None:
+                lines: Sequence[ItemLine] = sent
+            else:
+                stated = ItemRequest(watched=body.vigiar)
+                lines = await lines_of_batch(
+                    self.batches, caller, batch_id, stated, client_of_part=client
+                )
             synced, _ = await self.wallet.sync(
                 caller,
                 lines,
@@ -395,11 +416,62 @@ class WalletRoutes:
         def answer(synced: Synced) -> Answer:
             counts = synced.counts
             failed = invalid_lines([*synced.failed, *invalid])
-            return free_answer(SyncAnswer(counts.entered, counts.left, counts.stayed, failed))
+            body = SyncAnswer(counts.entered, counts.left, counts.stayed, failed)
+            return free_answer(body, 200 if batch_id is None else 202)
 
         if simulate:
             return answer(await make(lambda synced: None))
         return await Creation(self.parts, keyed=True).once(request, make, answer)
+
+    async def _add_batch(
+        self,
+        request: Request,
+        caller: Caller,
+        body: NewItemsBody,
+        batch_id: str,
+        *,
+        retroactive: bool,
+    ) -> Answer:
+        for name in ("documento", "data_nascimento", "itens"):
+            value = getattr(body, name)
+            if value is not None and value is not UNSET:
+                raise errors.InvalidParameter(f"{name}: não com lote.")
+        client = _client_of(request) if _needs_client(caller) and not body.cliente else None
+
+        async def of_batch() -> Sequence[ItemLine]:
+            return await lines_of_batch(
+                self.batches, caller, batch_id, stated_by(body), client_otherwise=client
+            )
+
+        return await self._add_lines(request, caller, of_batch, 202, retroactive=retroactive)
+
+    async def _add_lines(
+        self,
+        request: Request,
+        caller: Caller,
+        read: Callable[[], Awaitable[Sequence[ItemLine]]],
+        status: int,
+        *,
+        retroactive: bool,
+    ) -> Answer:
+        invalid: list[Outcome] = []
+
+        def note(outcomes: Sequence[Outcome], keep: Any) -> Any:
+            invalid[:] = outcomes
+            return keep
+
+        async def make(keep: Any) -> ListAdded:
+            lines = await read()
+            added, _ = await self.wallet.add_list(
+                caller, lines, lambda outcomes: note(outcomes, keep), retroactive=retroactive
+            )
+            return added
+
+        return await Creation(self.parts, keyed=True).once(
+            request,
+            make,
+            lambda added: free_answer(lines_answer([*added.outcomes, *invalid]), status),
+        )
 
     def _wallet(self, account_id: int, settings: WalletSettings | None) -> Answer:
         wallets = self.parts.desk.wallets

@@ -104,9 +104,16 @@ class ItemChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SyncBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The body of a synchronization: a part of the portfolio, and its new items."""
 
-    itens: Annotated[tuple[ItemBody, ...], doc("Os itens.", maxItems=SYNCED_AT_ONCE)]
+    itens: Annotated[
+        tuple[ItemBody, ...] | UnsetType,
+        doc("Os itens. Não com `lote`.", maxItems=SYNCED_AT_ONCE),
+    ] = UNSET
     cliente: Annotated[str | None, doc("A parte: os itens deste cliente.")] = None
     etiqueta: Annotated[str | None, doc("A parte: os itens com esta etiqueta.")] = None
+    vigiar: Annotated[
+        tuple[str, ...] | UnsetType | None,
+        doc("Só com `lote`: o que acompanhar de todos os itens."),
+    ] = UNSET
 
 
 @described("InscricaoDoItem", "Uma inscrição estadual, como na última consulta da conta.")
@@ -275,17 +282,18 @@ def line_of(sent: ItemBody | NewItemsBody) -> ItemLine:
     document = sent.documento
     if isinstance(document, UnsetType):
         raise InvalidParameter("documento: é obrigatório, ou envie uma lista em itens.")
-    return ItemLine(
-        document,
-        ItemRequest(
-            client=sent.cliente,
-            reference=sent.ref,
-            tags=sent.etiquetas,
-            watched=sent.vigiar,
-            renew=sent.renovar,
-            recheck=sent.reconsultar,
-        ),
-        sent.data_nascimento,
+    return ItemLine(document, stated_by(sent), sent.data_nascimento)
+
+
+def stated_by(sent: ItemBody | NewItemsBody) -> ItemRequest:
+    """Return the terms that a body states about an item."""
+    return ItemRequest(
+        client=sent.cliente,
+        reference=sent.ref,
+        tags=sent.etiquetas,
+        watched=sent.vigiar,
+        renew=sent.renovar,
+        recheck=sent.reconsultar,
     )
 
 

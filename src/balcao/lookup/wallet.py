@@ -75,6 +75,7 @@ class ItemLine(msgspec.Struct, frozen=True, gc=False):
     document: str
     request: ItemRequest
     birth: str | None = None  # YYYY-MM-DD or yyyyMMdd
+    number: int | None = None  # None: its place in the list
 
     def __repr__(self) -> str:
         return "ItemLine()"
@@ -140,7 +141,6 @@ class WalletDesk:
         `answer` gets these, and returns what records the answer.
         """
         entries, invalid, _ = await asyncio.to_thread(self._entries, caller, lines)
-        registry = await self._registry(caller, entries, retroactive=retroactive)
         added = await self.desk.wallets.add_list(
             caller.account_id,
             entries,
@@ -148,7 +148,7 @@ class WalletDesk:
             self.new_id,
             self.now_ms(),
             answer(invalid),
-            registry=registry,
+            read_registry=partial(self._registry_of, caller, retroactive=retroactive),
         )
         return added, invalid
 
@@ -263,7 +263,8 @@ class WalletDesk:
         """Return valid entries, outcomes of invalid lines, and the keys of their subjects."""
         entries, invalid, kept = list[Entry](), list[Outcome](), set[Key]()
         allowed: dict[tuple[str, ...], BalcaoError | None] = {}
-        for number, line in enumerate(lines, 1):
+        for place, line in enumerate(lines, 1):
+            number = place if line.number is None else line.number
             try:
                 sent = line if client is None else _of_client(line, client)
                 entries.append(self._entry(caller, number, sent, allowed))

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -39,6 +39,8 @@ from balcao.storage.engine import Engine
 
 _TOTAL = "SELECT CAST(coalesce(sum(watched), 0) AS BIGINT), count(*) FROM account WHERE watched > 0"
 
+
+T = TypeVar("T")
 
 ReadRegistry: TypeAlias = Callable[[Sequence[NewCompany]], Awaitable[RegistryOf]]
 
@@ -194,24 +196,23 @@ class Wallets:
         now_ms: int,
         keep: MakeAnswer[ListAdded] = lambda added: None,
         *,
-        registry: RegistryOf = NO_REGISTRY,
+        read_registry: ReadRegistry = no_registry,
     ) -> ListAdded:
-        """Add items, each by itself: an error is the outcome of its lines. Records the answer."""
+        """Add items, each by itself: an error is the outcome of its lines. Records the answer.
 
-        def work(connection: SqlConnection) -> ListAdded:
-            with connection.transaction():
-                lock_account(connection, account_id)
-                plan = _plan(connection, account_id, items_max, new_id, now_ms)
-                known = {
-                    (one.key, one.client): one
-                    for one in items.known_of(connection, account_id, entries)
-                }
-                added = ListAdded(plan_list(plan, entries, known), plan.created)
-                items.write_plan(connection, plan, registry)
-                record_answer(connection, keep(added))
-                return added
+        `read_registry` reads that of new items.
+        """
 
-        return await self._run_in_writer(work)
+        def plan(connection: SqlConnection) -> tuple[Plan, ListAdded]:
+            planned = _plan(connection, account_id, items_max, new_id, now_ms)
+            known = {
+                (one.key, one.client): one
+                for one in items.known_of(connection, account_id, entries)
+            }
+            outcomes = plan_list(planned, entries, known)
+            return planned, ListAdded(outcomes, planned.created)
+
+        return await self._planned(account_id, plan, keep, read_registry)
 
     async def sync(
         self,
@@ -241,21 +242,35 @@ class Wallets:
             counts, failed = plan_sync(planned, entries, known, client=client, tag=tag, kept=kept)
             return planned, Synced(counts, failed, planned.created)
 
-        # Planned outside the writer, which only writes: other accounts' commits wait for 10,000 new
-        # items no longer than for any list.
-        def plan_beside() -> tuple[int, Plan, Synced]:
+        return await self._planned(account_id, plan, keep, read_registry, simulate=simulate)
+
+    async def _planned(
+        self,
+        account_id: int,
+        plan: Callable[[SqlConnection], tuple[Plan, T]],
+        keep: MakeAnswer[T],
+        read_registry: ReadRegistry,
+        *,
+        simulate: bool = False,
+    ) -> T:
+        """Plan outside the writer, write within it, and record the answer; see ADR 0112.
+
+        Other accounts' commits wait for 10,000 new items no longer than for any list.
+        """
+
+        def plan_beside() -> tuple[int, Plan, T]:
             with self._open_reader() as reading, reading.snapshot():
                 return items.read_edits(reading, account_id), *plan(reading)
 
-        edits, planned, synced = await asyncio.to_thread(plan_beside)
+        edits, planned, outcome = await asyncio.to_thread(plan_beside)
         if simulate:
-            return synced
+            return outcome
         registry = await read_registry(planned.new_companies)
 
-        def work(connection: SqlConnection) -> Synced:
+        def work(connection: SqlConnection) -> T:
             with connection.transaction():
                 lock_account(connection, account_id)
-                current, done = planned, synced
+                current, done = planned, outcome
                 if items.read_edits(connection, account_id) != edits:
                     current, done = plan(connection)
                 items.write_plan(connection, current, registry)
