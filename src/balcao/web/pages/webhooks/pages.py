@@ -209,8 +209,7 @@ async def _found(context: PageContext, account: Account) -> Webhook:
     try:
         return await context.tools.webhooks.one(account.account_id, number)
     except WebhookNotFound:
-        text = "Esta conta não tem um webhook com este id."
-        raise context.not_found("Webhook não encontrado", text) from None
+        raise context.not_found("Webhook não encontrado", WebhookNotFound.message) from None
 
 
 def _refusal(wrong: BalcaoError) -> Mapping[str, object]:
