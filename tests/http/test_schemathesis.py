@@ -116,6 +116,8 @@ def before_call(context: Any, case: Any, kwargs: Any) -> None:
         if case.path.endswith("/certidao-negativa-de-debitos-trabalhistas"):
             _of_one_document(case.query)
             case.query.pop("data_nascimento", None)  # of the federal certificate alone
+        if "/regularidade-fgts/" in case.path and case.query.get("cache_strategy") == "SO_CACHE":
+            del case.query["cache_strategy"]  # with `atualizar_online` it is refused
         if case.path == "/conta/v1/consumo":
             _of_some_days(case.query)
         if case.path in ("/conta/v1/operacoes", "/conta/v1/orcamentos"):
