@@ -160,7 +160,7 @@ class _TaxRegimeWriter:
         for file in sorted(set(FILES.values())):
             years = [f"{file}/{file} {year}" for year in YEARS]
             for name in years if file == FILES[PRESUMED] else [file]:
-                self._entries[f"{name}.csv"] = stack.enter_context(TemporaryFile())  # noqa: SIM115
+                self._entries[f"{name}.csv"] = stack.enter_context(TemporaryFile(dir=out))  # noqa: SIM115
         for entry in self._entries.values():
             entry.write(_TAX_REGIME_HEADER)
 
