@@ -170,7 +170,10 @@ async def _read(context: PageContext) -> tuple[list[ListRow], list[str], list[st
     for role in COLUMNS:
         if letter := context.typed(f"coluna_{role}").upper():
             chosen[role] = column_index(letter)
-    with tempfile.TemporaryDirectory() as folder:
+    # In the data folder: it may hold CPFs, and other folders may be read-only.
+    scratch = context.tools.home.batches
+    scratch.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
         path = Path(folder) / "lista"
         if context.upload is not None:
             media_type = media_type_of(context.upload.name)
