@@ -157,7 +157,7 @@ def test_sources_are_shown_with_their_address(
     assert "fonte minha_receita: http://***@127.0.0.1:9/" in result
     assert "abre-te" not in result
     assert "senha" not in result
-    assert result.count("contas de produção não têm fonte") == 2  # for certificates
+    assert result.count("contas de produção não têm fonte") == 4  # for certificates
 
 
 def test_sources_of_certificates(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ class WalletFull(CallerError):
         super().__init__()
         if items_max:
             self.message = (
-                f"A carteira passaria de {items_max} itens, o limite do plano. Nada mudou. Remova"
+                f"A carteira passaria de {items_max} itens, o máximo do plano. Nada mudou. Remova"
                 " alguns e envie de novo."
             )
 

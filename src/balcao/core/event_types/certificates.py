@@ -93,7 +93,7 @@ _HEAD: Mapping[str, Any] = {
     "item": EXAMPLE_ITEM,
     "cnpj": "90030012000151",
     "pessoa": False,
-    "fonte": "serpro",
+    "fonte": "sandbox",
     "dados_de": "2026-08-08T10:15:30.120-03:00",
     "competencia": None,
     "sequencia": 7,

@@ -186,7 +186,7 @@ _HEAD: Mapping[str, Any] = {
     "item": EXAMPLE_ITEM,
     "cnpj": "90030001000171",
     "pessoa": False,
-    "fonte": "dados_abertos",
+    "fonte": "snapshot",
     "dados_de": "2026-07-11",
     "competencia": "2026-07",
     "sequencia": 4,
@@ -321,7 +321,7 @@ COMPANY_TYPES: Sequence[EventType] = (
         "inscricao.situacao",
         "A situação de uma inscrição estadual mudou, em uma consulta sua.",
         RegistrationData(
-            **{**_LOOKUP, "fonte": "sefaz"},
+            **{**_LOOKUP, "fonte": "sandbox"},
             uf="SP",
             inscricao="110042490114",
             de=RegistrationStatus(True, "Sem restrição", "IE Normal"),
