@@ -387,6 +387,7 @@ class LedgerMachine(RuleBasedStateMachine):
                     keep.digest,
                     keep.media_type,
                     keep.size_bytes,
+                    operation=keep.operation,
                 )
                 known = keep.receipt_id in self.recorded
                 assert self.desk.receipt(keep.receipt_id) == (expected if known else None)

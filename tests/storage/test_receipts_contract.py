@@ -9,7 +9,7 @@ from balcao.core.ledger import Change, HoldGone, InsufficientFunds
 from balcao.core.receipts import Receipt, digest_of
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
-from tests.storage.world import (
+from tests.storage.world import OPERATION, (
     DAY_MS,
     NOW,
     Balance,
@@ -43,10 +43,11 @@ def test_a_receipt_is_read_as_recorded(engine: Engine, desk: Desk, ana: Account)
     assert engine.commit(desk, a_keep(ana, "ana's", BYTES), a_keep(None, "public", "é")) is None
 
     digest = digest_of(BYTES.encode())
-    mine = Receipt("ana's", ana.account_id, digest, "application/pdf", 9)
+    mine = Receipt("ana's", ana.account_id, digest, "application/pdf", 9, operation=OPERATION)
     assert desk.receipt("ana's") == mine
     digest = digest_of("é".encode())
-    assert desk.receipt("public") == Receipt("public", None, digest, "application/pdf", 2)
+    public = Receipt("public", None, digest, "application/pdf", 2, operation=OPERATION)
+    assert desk.receipt("public") == public
     assert desk.receipt("another") is None
     assert engine.open().receipt("ana's") == mine
 
