@@ -9,9 +9,10 @@ from balcao.core.ledger import Change, HoldGone, InsufficientFunds
 from balcao.core.receipts import Receipt, digest_of
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
-from tests.storage.world import OPERATION, (
+from tests.storage.world import (
     DAY_MS,
     NOW,
+    OPERATION,
     Balance,
     a_charge,
     a_finish,

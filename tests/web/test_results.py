@@ -315,7 +315,7 @@ def test_empty_columns_are_left_out() -> None:
 
 # Refusals before a lookup, shown at a field or on a separate page.
 _ELSEWHERE = {
-    # Errors of keys, budgets, batches and searches, which no lookup form has.
+    # Errors of keys, budgets, batches, searches, portfolios and webhooks, which no lookup form has.
     "ARQUIVOS_NA_FILA",
     "ARQUIVO_EM_PREPARO",
     "ARQUIVO_ILEGIVEL",

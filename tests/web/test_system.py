@@ -251,7 +251,7 @@ def test_the_sources_step() -> None:
     nothing = ConfiguredSources((), dict.fromkeys(SUBJECTS, ()), {})
     step = first_steps._sources(nothing)
     assert not step.done
-    assert step.note.startswith("0 de 6 operações")
+    assert step.note.startswith(f"0 de {len(SUBJECTS)} operações")
 
 
 @pytest.mark.parametrize(
