@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from balcao.core.access import key_hash
+from balcao.core.access import Caller, key_hash
 from balcao.core.errors import PepperDiffers
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.secrets import SecretRing, secret_id
@@ -83,6 +83,32 @@ def test_no_request_fails_while_the_secret_is_replaced(house: Service) -> None:
     assert house.run(_statuses(house, [*clients, fresh])) == {
         200: (len(clients) + 1) * REQUESTS_EACH
     }
+
+
+def test_a_key_read_during_the_replacement_is_hashed_again(
+    house: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, follower = Home(house.folder), _follower(house)
+    slow, desk = house.another_key(house.client), house.desk
+    read = desk.caller
+    home.replace_secrets([home.pepper(), new_secret()])
+
+    async def replaced_meanwhile(hashed: bytes, now_ms: int) -> Caller | None:
+        caller = await read(hashed, now_ms)
+        monkeypatch.undo()
+        await follower.follow()
+        return caller
+
+    async def use_twice() -> None:
+        monkeypatch.setattr(desk, "caller", replaced_meanwhile)
+        assert (await house.aget(sintegra(), slow)).status == 200
+        assert _ring(house).previous is not None
+        assert (await house.aget(sintegra(), slow)).status == 200
+        await asyncio.gather(*house.front.authenticator._writing)
+
+    house.run(use_twice())
+    left = desk.secrets.keys_left(secret_id(_ring(house).current), house._clock.now_ms())
+    assert slow.key_id not in {key.key_id for key in left}
 
 
 def test_a_node_without_the_secret_in_use_refuses_no_key(house: Service) -> None:

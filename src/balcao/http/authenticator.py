@@ -10,7 +10,7 @@ from balcao.core.access import Caller, Plan, is_well_formed, key_hash
 from balcao.core.errors import KeyRefused, RateLimited, StorageFailed
 from balcao.core.ledger import Change, Touch
 from balcao.core.rate_limit import Limit, Verdict, refused
-from balcao.core.secrets import Secrets
+from balcao.core.secrets import SecretRing, Secrets
 from balcao.settings import Limits
 from balcao.storage.desk.desk import Desk
 from balcao.storage.engine import OnCharged
@@ -74,20 +74,22 @@ class Authenticator:
             else:
                 caller = await self._desk.engine.caller(hashed)
             if caller is not None:
-                self._remember(header, hashed)
+                self._remember(header, hashed, ring)
                 if hashed != hashes[0] and ring.previous is not None:
                     self._rehash_soon(header, hashed, hashes[0], ring.stored_id)
                 return caller
         for hashed in hashes[:-1]:  # it may have been hashed again between these reads
             caller = await self._desk.engine.caller(hashed)
             if caller is not None:
-                self._remember(header, hashed)
+                self._remember(header, hashed, ring)
                 return caller
         if self._secrets.incomplete:
             raise StorageFailed("the secret in use is missing in secret.key")
         return None
 
-    def _remember(self, header: bytes, hashed: bytes) -> None:
+    def _remember(self, header: bytes, hashed: bytes, ring: SecretRing) -> None:
+        if ring is not self._secrets.ring:
+            return  # replaced while the key was read: the next request has it hashed again
         if len(self._hashes) >= _HASHES_MAX:
             self._hashes.clear()
         self._hashes[header] = hashed  # unknown keys are not remembered
