@@ -199,7 +199,12 @@ class WalletDesk:
         sealed = None if cpf is None else self._sealed(cpf, stated)
         entry = Entry(1, subject, stated, None if cpf is None else self._hash(cpf), sealed)
         return await self.desk.wallets.change(
-            caller.account_id, item_id, lambda item: entry, self.now_ms(), handled=handled
+            caller.account_id,
+            item_id,
+            lambda item: entry,
+            self.new_id,
+            self.now_ms(),
+            handled=handled,
         )
 
     def filter_of(self, client: str | None, tag: str | None, document: str | None) -> ItemFilter:

@@ -18,7 +18,7 @@ from balcao.core.event_types.contract import (
 _LAST_DAY = "O último dia em que a certidão vale."
 
 
-class Paper(msgspec.Struct, frozen=True):
+class EventPaper(msgspec.Struct, frozen=True):
     """The certificate of an item that an event is about."""
 
     id: Annotated[str, doc("Identificador da certidão na carteira.", format="uuid")]
@@ -39,7 +39,7 @@ class Paper(msgspec.Struct, frozen=True):
 class PaperData(ItemData, frozen=True, kw_only=True):
     """The members of every event about a certificate."""
 
-    papel: Annotated[Paper, doc("A certidão.")]
+    papel: Annotated[EventPaper, doc("A certidão.")]
 
 
 class ExpiringData(PaperData, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class StandingData(PaperData, frozen=True, kw_only=True):
     request_id: Annotated[str | None, doc("O `request_id` da consulta.", format="uuid")]
 
 
-_PAPER = Paper("0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6c3", "certidao_federal", None, None)
+_PAPER = EventPaper("0198f2d4-7c1a-7b3e-9f00-5d2c8a41e6c3", "certidao_federal", None, None)
 _HEAD: Mapping[str, Any] = {
     "item": EXAMPLE_ITEM,
     "cnpj": "90030012000151",

@@ -284,6 +284,7 @@ class Wallets:
         account_id: int,
         item_id: str,
         make_entry: Callable[[WalletItem], Entry],
+        new_id: Callable[[], str],
         now_ms: int,
         *,
         handled: bool | None = None,
@@ -301,7 +302,7 @@ class Wallets:
                 known = items.known_one(connection, account_id, item_id)
                 if item is None or known is None:
                     raise ItemNotFound
-                plan = Plan(account_id, now_ms, str, 0)
+                plan = Plan(account_id, now_ms, new_id, 0)
                 plan.change(make_entry(item), known)
                 items.write_plan(connection, plan)
                 if handled is not None:

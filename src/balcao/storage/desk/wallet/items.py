@@ -9,6 +9,7 @@ from balcao.core.rechecks import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.item_events import write_item_events
+from balcao.storage.desk.wallet.papers import link_papers, unlink_papers
 from balcao.storage.desk.wallet.planning import NO_REGISTRY, Entry, Plan, RegistryOf
 from balcao.storage.desk.wallet.rows import (
     ITEM_COLUMNS,
@@ -165,6 +166,7 @@ def write_plan(connection: SqlConnection, plan: Plan, registry: RegistryOf = NO_
     for row in plan.updates:
         connection.execute(_UPDATE, row)
     end_items(connection, plan.ended, plan.now_ms)
+    link_papers(connection, plan.account_id, plan.watching, plan.new_id, plan.now_ms)
     for mark in plan.tags_removed:
         connection.execute(_REMOVE_TAG, mark)
     connection.insert_rows("wallet_tag", _TAGS, plan.tags_added)
@@ -177,6 +179,7 @@ def end_items(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -
     for some in pieces(item_ids, _NAMED_AT_ONCE):
         connection.execute(_END.format(places=_places(some)), (now_ms, *some))
         connection.execute(_UNTAG.format(places=_places(some)), some)
+    unlink_papers(connection, item_ids)
 
 
 def mark_handled(connection: SqlConnection, item_id: str, at_ms: int | None) -> None:
@@ -185,7 +188,8 @@ def mark_handled(connection: SqlConnection, item_id: str, at_ms: int | None) -> 
 
 
 def erase_items(connection: SqlConnection, item_ids: Sequence[str]) -> None:
-    """Delete items, in force or not, with their labels."""
+    """Delete items, in force or not, with their labels and certificates."""
+    unlink_papers(connection, item_ids)
     for some in pieces(item_ids, _NAMED_AT_ONCE):
         connection.execute(_UNTAG.format(places=_places(some)), some)
         connection.execute(

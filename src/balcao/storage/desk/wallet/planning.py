@@ -8,8 +8,10 @@ import msgspec
 
 from balcao.core.errors import BalcaoError, WalletFull
 from balcao.core.item_events import ItemEvent, ItemHead
+from balcao.core.papers import watches_papers
 from balcao.core.rechecks import UNPLANNED_MS
 from balcao.core.wallet import ItemRequest, ItemTerms, Watched, merged, tags_of
+from balcao.storage.desk.wallet.papers import PapersOfItem
 from balcao.storage.desk.wallet.rows import KnownItem, NewItemRow, json_text, terms_row
 
 # Identifies a subject within an account: a CNPJ, a root, or the hash of a CPF.
@@ -92,6 +94,7 @@ class Plan:
     tags_removed: list[tuple[int, str, str]] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
+    watching: list[PapersOfItem] = field(default_factory=list)  # whose certificates may differ
 
     @property
     def new_companies(self) -> Sequence[NewCompany]:
@@ -158,6 +161,10 @@ class Plan:
         )  # fmt: skip
         self.created.append(item_id)
         self.tags_added += [(self.account_id, tag, item_id) for tag in terms.tags]
+        if watches_papers(terms.watched):
+            self.watching.append(
+                PapersOfItem(item_id, subject.document, entry.document_hash, terms.watched)
+            )
         return item_id
 
     def change(self, entry: Entry, known: KnownItem) -> str:
@@ -168,6 +175,12 @@ class Plan:
         if after != before or entry.states_birth:
             sealed = entry.sealed if entry.states_birth else None
             self._update(known.item_id, before, after, sealed, has_birth=has_birth)
+        if after.watched != before.watched and (
+            watches_papers(after.watched) or watches_papers(before.watched)
+        ):
+            self.watching.append(
+                PapersOfItem(known.item_id, known.document, known.document_hash, after.watched)
+            )
         return known.item_id
 
     def _update(

@@ -107,6 +107,55 @@ CREATE TABLE wallet_tag (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wallet_tag_of_item ON wallet_tag (item_id);
 
+-- Certificates of watched subjects, each once in an account: items of one root share the federal
+-- and the labour certificate.
+CREATE TABLE wallet_paper (
+    paper_id       TEXT    NOT NULL PRIMARY KEY,  -- a UUID of version 7
+    account_id     INTEGER NOT NULL REFERENCES account (account_id),
+    kind           TEXT    NOT NULL CHECK (kind IN ('certidao_federal', 'certidao_estadual',
+                       'certidao_trabalhista', 'regularidade_fgts', 'outra')),
+    uf             TEXT    NOT NULL,  -- empty: of no state
+    subject        TEXT    NULL,  -- a root or a CNPJ; NULL: of a person, or entered by hand
+    document_hash  BLOB    NULL,  -- keyed, of a CPF
+    name           TEXT    NULL,  -- of one entered by hand, as is the note
+    note           TEXT    NULL,
+    verdict        TEXT    NULL CHECK (verdict IN ('CND', 'CPEND', 'CPD', 'other', 'none')),
+    issued_on      TEXT    NULL,  -- YYYY-MM-DD, as are the other days
+    validity       TEXT    NULL,  -- last day according to the source, or entered by hand
+    extended_until TEXT    NULL,  -- by an act
+    act            TEXT    NULL,
+    last_day       TEXT    NULL,  -- the later of the two
+    answered_ms    INTEGER NULL,  -- of the newest answer; NULL: there was none
+    request_id     TEXT    NULL,  -- of that answer
+    receipt_id     TEXT    NULL,
+    media_type     TEXT    NULL,  -- of the receipt
+    purchases      INTEGER NOT NULL DEFAULT 0,  -- charged renewals of the present validity
+    attempts       INTEGER NOT NULL DEFAULT 0,  -- renewals of the present validity, charged or not
+    failures       INTEGER NOT NULL DEFAULT 0,  -- that failed since the last answer
+    reason         TEXT    NULL,  -- code of the last failure, or why nothing is bought
+    renewing_ms    INTEGER NULL,  -- a renewal is under way since
+    next_ms        INTEGER NULL,  -- next renewal; 0: not computed yet; NULL: none
+    told           INTEGER NULL,  -- smallest notice of the present validity, in days; 0: expired
+    created_ms     INTEGER NOT NULL,
+    CHECK ((kind = 'outra') = (name IS NOT NULL)),
+    CHECK ((kind = 'certidao_estadual') = (uf <> ''))
+) STRICT;
+CREATE UNIQUE INDEX wallet_paper_of_company ON wallet_paper (account_id, subject, kind, uf)
+WHERE subject IS NOT NULL;
+CREATE UNIQUE INDEX wallet_paper_of_person ON wallet_paper (account_id, document_hash, kind)
+WHERE document_hash IS NOT NULL;
+CREATE INDEX wallet_paper_of_cpf ON wallet_paper (document_hash) WHERE document_hash IS NOT NULL;
+CREATE INDEX wallet_paper_by_day ON wallet_paper (account_id, last_day);
+CREATE INDEX wallet_paper_to_renew ON wallet_paper (next_ms) WHERE next_ms IS NOT NULL;
+
+-- The certificates that items in force watch, and those entered by hand.
+CREATE TABLE wallet_item_paper (
+    item_id    TEXT    NOT NULL REFERENCES wallet_item (item_id),
+    paper_id   TEXT    NOT NULL REFERENCES wallet_paper (paper_id),
+    PRIMARY KEY (item_id, paper_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX wallet_item_paper_of_paper ON wallet_item_paper (paper_id, item_id);
+
 -- Changes of the month in use, once for the installation, whatever node changed first.
 CREATE TABLE month_switch (
     switch_id  INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

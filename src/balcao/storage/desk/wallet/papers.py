@@ -1,0 +1,110 @@
+"""Certificates of portfolios: their rows, and which items they belong to (contract 20.5)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from balcao.core.papers import Paper, PaperKey, paper_keys
+from balcao.storage.connection import SqlConnection
+
+UNPLANNED_MS: Final = 0  # stored in place of an instant until the next renewal is computed
+
+PAPER_COLUMNS: Final = Paper.__struct_fields__
+_PAPERS_AT_ONCE = 500
+
+_COLUMNS = ", ".join(f"p.{name}" for name in PAPER_COLUMNS)
+_OF_ITEMS = (
+    f"SELECT l.item_id, {_COLUMNS} FROM wallet_item_paper AS l"  # noqa: S608 - columns of ours
+    " JOIN wallet_paper AS p ON p.paper_id = l.paper_id WHERE l.item_id IN ({places})"
+    " ORDER BY l.item_id, p.kind, p.uf, p.paper_id"
+)
+_FIND = "SELECT paper_id FROM wallet_paper WHERE account_id = ? AND kind = ? AND uf = ?"
+_FIND_OF_COMPANY = f"{_FIND} AND subject = ?"
+_FIND_OF_PERSON = f"{_FIND} AND document_hash = ?"
+_NEW = ("paper_id", "account_id", "kind", "uf", "subject", "document_hash", "next_ms", "created_ms")
+_LINK = "INSERT INTO wallet_item_paper (item_id, paper_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_UNLINK_BOUGHT = (
+    "DELETE FROM wallet_item_paper WHERE item_id = ? AND paper_id IN"
+    " (SELECT paper_id FROM wallet_paper WHERE kind <> 'outra')"
+)
+_UNLINK = "DELETE FROM wallet_item_paper WHERE item_id IN ({places})"
+_ORPHANED = (
+    "DELETE FROM wallet_paper WHERE account_id = ? AND NOT EXISTS"
+    " (SELECT 1 FROM wallet_item_paper AS l WHERE l.paper_id = wallet_paper.paper_id)"
+)
+
+
+class PapersOfItem(NamedTuple):
+    """The subject and topics of an item, of which its certificates follow."""
+
+    item_id: str
+    document: str  # a CNPJ, a root, or a masked CPF
+    document_hash: bytes | None
+    watched: Sequence[str]
+
+
+def paper_of(row: Sequence[Any]) -> Paper:
+    """Return the certificate of a row of `PAPER_COLUMNS`."""
+    return Paper(*row)
+
+
+def read_papers(
+    connection: SqlConnection, item_ids: Sequence[str]
+) -> Mapping[str, Sequence[Paper]]:
+    """Return the certificates of items by item id. Items without any are left out."""
+    found: dict[str, list[Paper]] = {}
+    for start in range(0, len(item_ids), _PAPERS_AT_ONCE):
+        some = item_ids[start : start + _PAPERS_AT_ONCE]
+        places = ", ".join("?" * len(some))
+        for item_id, *row in connection.execute(_OF_ITEMS.format(places=places), some).fetchall():
+            found.setdefault(item_id, []).append(paper_of(row))
+    return found
+
+
+def link_papers(
+    connection: SqlConnection,
+    account_id: int,
+    items: Sequence[PapersOfItem],
+    new_id: Callable[[], str],
+    now_ms: int,
+) -> None:
+    """Give each item the certificates that it watches; its other bought ones are taken from it."""
+    known: dict[PaperKey, str] = {}
+    for item in items:
+        connection.execute(_UNLINK_BOUGHT, (item.item_id,))
+        for key in paper_keys(item.document, item.document_hash, item.watched):
+            if key not in known:
+                known[key] = _paper_id(connection, account_id, key, new_id, now_ms)
+            connection.execute(_LINK, (item.item_id, known[key]))
+
+
+def unlink_papers(connection: SqlConnection, item_ids: Sequence[str]) -> None:
+    """Take all certificates from items that end or are deleted."""
+    for start in range(0, len(item_ids), _PAPERS_AT_ONCE):
+        some = item_ids[start : start + _PAPERS_AT_ONCE]
+        connection.execute(_UNLINK.format(places=", ".join("?" * len(some))), some)
+
+
+def delete_orphaned(connection: SqlConnection, account_id: int) -> None:
+    """Delete the certificates of an account that no item has."""
+    connection.execute(_ORPHANED, (account_id,))
+
+
+def _paper_id(
+    connection: SqlConnection,
+    account_id: int,
+    key: PaperKey,
+    new_id: Callable[[], str],
+    now_ms: int,
+) -> str:
+    """Return the id of a certificate, which is added if it is not known."""
+    values = account_id, key.kind, key.uf
+    if key.document_hash is None:
+        row = connection.execute(_FIND_OF_COMPANY, (*values, key.subject)).fetchone()
+    else:
+        row = connection.execute(_FIND_OF_PERSON, (*values, key.document_hash)).fetchone()
+    if row is not None:
+        return str(row[0])
+    paper_id = new_id()
+    new = (paper_id, *values, key.subject, key.document_hash, UNPLANNED_MS, now_ms)
+    connection.insert_rows("wallet_paper", _NEW, [new])
+    return paper_id
