@@ -21,6 +21,7 @@ digits, phone numbers and e-mail addresses do not exist.
 
 from balcao.fiction.certificates import (
     federal_certificate_of,
+    federal_in_maintenance,
     head_office_of,
     state_certificate_of,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "establishment_of",
     "exists",
     "federal_certificate_of",
+    "federal_in_maintenance",
     "fgts_regularity_of",
     "head_office_of",
     "labour_certificate_of",

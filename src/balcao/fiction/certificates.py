@@ -2,7 +2,8 @@
 
 A certificate is in force for 180 days. The start of these periods is derived from the document; the
 next certificate is issued the day after one ends, so that exactly one is in force on each day, and
-a lookup on the next day returns the same one. Debts and impossibilities are permanent.
+a lookup on the next day returns the same one. Debts and impossibilities are permanent. The days of
+promised certificates are counted from `first_day`.
 """
 
 from datetime import date, timedelta
@@ -10,6 +11,7 @@ from datetime import date, timedelta
 from msgspec.structs import replace
 
 from balcao.fiction.companies import company_of
+from balcao.fiction.days import first_day
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.digits import cnpj as full_cnpj
 from balcao.fiction.establishments import establishment_of
@@ -24,7 +26,7 @@ from balcao.fiction.sandbox.certificates import (
     UNTYPED,
     is_of_class,
 )
-from balcao.fiction.sandbox.promises import FederalRow, StateRow
+from balcao.fiction.sandbox.promises import FederalRow, Renewal, StateRow
 
 VALIDITY_DAYS = 180
 
@@ -67,6 +69,10 @@ def federal_certificate_of(document: str, today: date, *, new: bool = False) -> 
     else:
         holder = document if len(document) == 11 else _head_office(document)
         row = FEDERAL_ROWS.get(holder) or _federal_row(holder)
+    if row.renewal is Renewal.POSITIVE and (new or _has_ended(row, today)):
+        row = replace(row, kind=FederalKind.CPD, rfb_debts=True)
+    if row.renewal is Renewal.SAME and not _has_ended(row, today):
+        new = False
     d = draws(f"{holder} federal certificate")
     issued_on, validity, extended = _federal_days(row, d[0], today, new=new)
     untyped = is_of_class(holder, UNTYPED) or row.kind in _WITHOUT_DEBTS
@@ -83,6 +89,19 @@ def federal_certificate_of(document: str, today: date, *, new: bool = False) -> 
         pgfn_debts=None if untyped else row.pgfn_debts,
         receipt=ReceiptKind.HTML if row.kind is FederalKind.IMPOSSIBLE else row.receipt,
     )
+
+
+def federal_in_maintenance(document: str, today: date, *, new: bool = False) -> bool:
+    """Return whether the issuer is in maintenance for such a request (`Renewal.MAINTENANCE`)."""
+    row = FEDERAL_ROWS.get(document)
+    if row is None or row.renewal is not Renewal.MAINTENANCE:
+        return False
+    return new or _has_ended(row, today)
+
+
+def _has_ended(row: FederalRow, today: date) -> bool:
+    """Return whether the certificate of the first day has ended."""
+    return row.days_left is not None and today > first_day(today) + timedelta(row.days_left)
 
 
 def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
@@ -106,7 +125,8 @@ def state_certificate_of(cnpj: str, uf: str, today: date) -> StateFiction:
     if not row.negative:
         return refused
     length = _VALIDITY_DAYS_OF_UFS.get(uf, _VALIDITY_DAYS_OF_MOST)
-    issued_on = _issue_day(d[0], today, length, row.days_left)
+    ends = None if row.days_left is None else first_day(today) + timedelta(row.days_left)
+    issued_on = _issue_day(d[0], today, length, ends)
     first, second, third, *_ = draws(f"{cnpj} certificate of {uf} {issued_on}")
     serial = first << 16 | second
     return replace(
@@ -167,19 +187,30 @@ def _federal_days(
         return today, None, None
     if new:
         return today, today + timedelta(VALIDITY_DAYS), None
-    issued_on = _issue_day(draw, today, VALIDITY_DAYS, row.days_left)
-    extension = row.extension_days_left
-    return (
-        issued_on,
-        issued_on + timedelta(VALIDITY_DAYS),
-        None if extension is None else today + timedelta(extension),
-    )
+    if row.days_left is None:
+        issued_on = _issue_day(draw, today, VALIDITY_DAYS)
+        return issued_on, issued_on + timedelta(VALIDITY_DAYS), None
+    begin = first_day(today)
+    validity, extended = begin + timedelta(row.days_left), None
+    if row.extension_days_left is not None:
+        extended = begin + timedelta(row.extension_days_left)
+    last = extended or validity
+    if today <= last:
+        return validity - timedelta(VALIDITY_DAYS), validity, extended
+    issued_on = _issue_day(draw, today, VALIDITY_DAYS, last)
+    return issued_on, issued_on + timedelta(VALIDITY_DAYS), None
 
 
-def _issue_day(draw: int, today: date, length: int, days_left: int | None) -> date:
-    """Return the day of issue of the certificate in force, which is valid for `length` days."""
-    age = (today.toordinal() - draw) % length if days_left is None else length - days_left
-    return today - timedelta(age)
+def _issue_day(draw: int, today: date, length: int, ends: date | None = None) -> date:
+    """Return the day of issue of the certificate in force, which is valid for `length` days.
+
+    `ends`: the last day of one that is promised; the next is issued on the day after it.
+    """
+    if ends is None:
+        return today - timedelta((today.toordinal() - draw) % length)
+    if today <= ends:
+        return ends - timedelta(length)
+    return today - timedelta(((today - ends).days - 1) % length)
 
 
 def _federal_code(holder: str, issued_on: date, *, new: bool) -> str:

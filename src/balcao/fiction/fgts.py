@@ -7,6 +7,7 @@ before it ends, as soon as Caixa allows, so a lookup on the next day mostly retu
 from datetime import date, timedelta
 
 from balcao.fiction.companies import company_of
+from balcao.fiction.days import first_day
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.establishments import establishment_of
 from balcao.fiction.records import FgtsFiction, FgtsKind, ReceiptKind
@@ -34,8 +35,7 @@ def fgts_regularity_of(cnpj: str, today: date) -> FgtsFiction:
     """Return the situation of a CNPJ (14 characters) at Caixa."""
     row = _row_of(cnpj)
     d = draws(f"{cnpj} fgts certificate")
-    drawn = _RENEWED_DAYS + (d[0] - today.toordinal()) % _APART_DAYS
-    last = today + timedelta(drawn if row.days_left is None else row.days_left)
+    last = _last_day(row, d[0], today)
     ends = [last - timedelta(_APART_DAYS * number) for number in range(_PAST)]
     begins = [end - timedelta(VALIDITY_DAYS - 1) for end in ends]
     is_known = exists(cnpj)
@@ -49,6 +49,17 @@ def fgts_regularity_of(cnpj: str, today: date) -> FgtsFiction:
         validity=tuple(ends),
         receipt=row.receipt if row.kind is FgtsKind.REGULAR else ReceiptKind.NONE,
     )
+
+
+def _last_day(row: FgtsRow, draw: int, today: date) -> date:
+    """Return the last day of the certificate in force; a promised one is, on the first day."""
+    if row.days_left is None:
+        return today + timedelta(_RENEWED_DAYS + (draw - today.toordinal()) % _APART_DAYS)
+    begin = first_day(today)
+    left = (begin + timedelta(row.days_left) - today).days
+    if today > begin:
+        left = max(left, _RENEWED_DAYS + (left - _RENEWED_DAYS) % _APART_DAYS)
+    return today + timedelta(left)
 
 
 def _row_of(cnpj: str) -> FgtsRow:

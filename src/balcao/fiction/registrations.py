@@ -7,8 +7,11 @@ those of the establishment, so that no registration is older than its company.
 
 from datetime import date
 
+from msgspec.structs import replace
+
 from balcao.core.state_registrations import completed, length
 from balcao.fiction.calendar import LAST_DAY
+from balcao.fiction.days import day_reached
 from balcao.fiction.decks import NUMBER_CARDS, STREET_CARDS, STREET_TYPE_CARDS
 from balcao.fiction.dice import deck, draws
 from balcao.fiction.establishments import establishment_of
@@ -162,9 +165,18 @@ def _registrations(
     document: str, rows: tuple[Row, ...], home: AddressFiction | None
 ) -> tuple[RegistrationFiction, ...]:
     ufs = [row.uf for row in rows]
+    now = [_as_of_today(row) for row in rows]
     return tuple(
-        [_registration(document, row, ufs[:n].count(row.uf), home) for n, row in enumerate(rows)]
+        [_registration(document, row, ufs[:n].count(row.uf), home) for n, row in enumerate(now)]
     )
+
+
+def _as_of_today(row: Row) -> Row:
+    later = row.later
+    since = None if later is None else day_reached(later.after_days)
+    if later is None or since is None:
+        return row
+    return replace(row, situation=later.situation, active=later.active, status_date=since)
 
 
 def _registration(

@@ -48,6 +48,14 @@ class Misbehaviour(StrEnum):
     CUT = "the connection closes in the middle of the body"
 
 
+class LaterRow(msgspec.Struct, frozen=True):
+    """The state of a registration from some day of a portfolio's clock on."""
+
+    after_days: int
+    situation: int = UNRESTRICTED
+    active: bool = True
+
+
 class Row(msgspec.Struct, frozen=True):
     """A state registration that `docs/sandbox.md` guarantees."""
 
@@ -56,6 +64,7 @@ class Row(msgspec.Struct, frozen=True):
     situation: int = UNRESTRICTED
     active: bool = True
     status_date: date = date(2015, 3, 2)
+    later: LaterRow | None = None
 
 
 class ZoneRow(msgspec.Struct, frozen=True):
@@ -64,6 +73,15 @@ class ZoneRow(msgspec.Struct, frozen=True):
     number: str
     status: int = 1
     approved: bool = True
+
+
+class Renewal(StrEnum):
+    """The answer to the request of a new certificate while one is in force."""
+
+    NEW = "a new one"
+    SAME = "the same until it ends"
+    POSITIVE = "positive"  # from then on
+    MAINTENANCE = "maintenance"  # so is any request once it has ended
 
 
 class FederalRow(msgspec.Struct, frozen=True):
@@ -77,6 +95,7 @@ class FederalRow(msgspec.Struct, frozen=True):
     rfb_debts: bool = False
     pgfn_debts: bool = False
     receipt: ReceiptKind = ReceiptKind.PDF
+    renewal: Renewal = Renewal.NEW
 
 
 class StateRow(msgspec.Struct, frozen=True):

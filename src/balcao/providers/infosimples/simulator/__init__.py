@@ -28,6 +28,7 @@ from balcao.providers.infosimples.simulator.service import (
     Answer,
     HostedReceipt,
     Service,
+    in_maintenance,
     name_of,
     reply_of,
 )
@@ -117,7 +118,7 @@ class _Call:
         return json_reply(status, body, content_type="application/json; charset=utf-8")
 
     def maintenance(self) -> SimulatedReply:
-        return self.reply(Answer(615, errors=("O site de origem está em manutenção.",)))
+        return self.reply(in_maintenance())
 
     def error(self) -> SimulatedReply:
         return self.reply(Answer(600, errors=("Erro inesperado.",)), status=500)

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from balcao.fiction import establishment_of, exists, federal_certificate_of, person_of
+from balcao.fiction import (
+    establishment_of,
+    exists,
+    federal_certificate_of,
+    federal_in_maintenance,
+    person_of,
+)
 from balcao.fiction.dice import draws
 from balcao.fiction.records import FederalFiction, FederalKind
 from balcao.fiction.sandbox.certificates import UNTYPED, is_of_class
@@ -13,6 +19,7 @@ from balcao.providers.infosimples.simulator.service import (
     Answer,
     Outcome,
     document_of,
+    in_maintenance,
     invalid,
     missing,
     moment,
@@ -85,6 +92,8 @@ def _birth_date_problem(cpf: str, parameters: Mapping[str, str]) -> Answer | Non
 
 def _answer(document: str, now: datetime, *, new: bool) -> Answer:
     today = now.date()
+    if federal_in_maintenance(document, today, new=new):
+        return in_maintenance()
     found = federal_certificate_of(document, today, new=new)
     if found.document != document:
         return refused(

@@ -152,6 +152,11 @@ def not_found() -> Answer:
     return Answer(612, errors=("Nenhum registro foi encontrado com os parâmetros informados.",))
 
 
+def in_maintenance() -> Answer:
+    """Return the error while the official portal is in maintenance."""
+    return Answer(615, errors=("O site de origem está em manutenção.",))
+
+
 def refused(code: int, reason: str) -> Answer:
     """Return the provider's answer when the official portal refuses."""
     return Answer(code, errors=(reason,))

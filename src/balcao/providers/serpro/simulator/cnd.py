@@ -15,7 +15,7 @@ import msgspec
 from starlette.types import Receive
 
 from balcao.core.calendar import BRASILIA
-from balcao.fiction import exists, federal_certificate_of
+from balcao.fiction import exists, federal_certificate_of, federal_in_maintenance
 from balcao.fiction.dice import draws
 from balcao.fiction.records import FederalFiction, FederalKind, ReceiptKind
 from balcao.fiction.sandbox.certificates import INTERRUPTED, PROCESSING, TILDE, is_of_class
@@ -120,6 +120,8 @@ class ConsultaCnd:
         if processing and (key := self._next(document, key)) is not None:
             return _reply(7, Chave=key)
         today = self._clock().astimezone(BRASILIA).date()
+        if federal_in_maintenance(document, today):
+            return self.maintenance()
         found = federal_certificate_of(document, today, new=processing)
         if found.kind is FederalKind.CPD:
             return _reply(3)
