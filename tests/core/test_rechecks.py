@@ -7,13 +7,13 @@ import pytest
 from balcao.core.calendar import from_ms, to_ms
 from balcao.core.idempotency import is_valid_key
 from balcao.core.observed_items import Checked
+from balcao.core.purchases import retry_ms
 from balcao.core.rechecks import (
     Lookup,
     due_lookups,
     idempotency_key,
     lookups_of,
     next_ms,
-    retry_ms,
 )
 
 NOW = to_ms(datetime(2026, 8, 5, 15, 0, tzinfo=UTC))  # noon in Brasília

@@ -1,26 +1,16 @@
 """Scheduled lookups of watched subjects: which are due, and the next instants (contract 20.4)."""
 
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-from balcao.core.calendar import HOUR_MS, civil_day, day_starts_ms
+from balcao.core.calendar import HOUR_MS, civil_day
 from balcao.core.observed_items import REGISTRATIONS_TOPICS, REGISTRY_TOPICS, ZONE_TOPIC, Checked
+from balcao.core.purchases import purchase_key, slot_ms
 from balcao.core.questions import Subject
-
-StopReason: TypeAlias = Literal["teto", "saldo", "chave", "fonte"]
 
 # Lookups of a day are spread over these hours in Brasília.
 FIRST_HOUR, LAST_HOUR = 8, 20
-_WINDOW_MS = (LAST_HOUR - FIRST_HOUR) * HOUR_MS
-
-_MINUTE_MS = 60_000
-_RETRIES_MS: Final = (20 * _MINUTE_MS, HOUR_MS, 3 * HOUR_MS)
-_DAILY_MS = 24 * HOUR_MS
-
-# Stored in place of an instant until the schedule is computed.
-UNPLANNED_MS = 0
 
 
 class Lookup(NamedTuple):
@@ -87,14 +77,9 @@ def next_ms(
     return at_ms if at_ms > now_ms else _slot_ms(item_id, day + timedelta(days=1))
 
 
-def retry_ms(attempts: int, now_ms: int) -> int:
-    """Return when a lookup that has failed so many times is tried again."""
-    return now_ms + (_RETRIES_MS[attempts - 1] if attempts <= len(_RETRIES_MS) else _DAILY_MS)
-
-
 def idempotency_key(item_id: str, lookup: Lookup, due_ms: int) -> str:
-    """Return the key of a scheduled lookup. No client can send it: it begins with a blank."""
-    return f" carteira/{item_id}/{lookup.name}/{due_ms}"
+    """Return the key of a scheduled lookup."""
+    return purchase_key(item_id, lookup.name, due_ms)
 
 
 def _due_day(lookup: Lookup, checked: Mapping[str, Checked], every_days: int) -> date:
@@ -105,5 +90,4 @@ def _due_day(lookup: Lookup, checked: Mapping[str, Checked], every_days: int) ->
 
 
 def _slot_ms(item_id: str, day: date) -> int:
-    share = zlib.crc32(item_id.encode()) * _WINDOW_MS >> 32
-    return day_starts_ms(day) + FIRST_HOUR * HOUR_MS + share
+    return slot_ms(item_id, day, FIRST_HOUR * HOUR_MS, LAST_HOUR * HOUR_MS)

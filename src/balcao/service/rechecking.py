@@ -20,14 +20,9 @@ from balcao.core.errors import (
     StillRunning,
 )
 from balcao.core.ledger import RequestTags, available_credits
+from balcao.core.purchases import StopReason, retry_ms
 from balcao.core.questions import Question, Strategy
-from balcao.core.rechecks import (
-    Lookup,
-    StopReason,
-    due_lookups,
-    idempotency_key,
-    retry_ms,
-)
+from balcao.core.rechecks import Lookup, due_lookups, idempotency_key
 from balcao.core.request_tags import tag_problem
 from balcao.lookup.admit import check_access, require_client
 from balcao.lookup.context import Parts

@@ -11,7 +11,8 @@ from balcao.core.calendar import civil_month
 from balcao.core.events import NewEvent
 from balcao.core.ledger import Enqueue
 from balcao.core.observed_items import Checked
-from balcao.core.rechecks import UNPLANNED_MS, Lookup, StopReason, lookups_of, next_ms
+from balcao.core.purchases import UNPLANNED_MS, StopReason
+from balcao.core.rechecks import Lookup, lookups_of, next_ms
 from balcao.core.wallet import Recheck
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.events import lock_account, lock_accounts, write_events

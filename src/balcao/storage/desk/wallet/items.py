@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from balcao.core.rechecks import UNPLANNED_MS
+from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.item_events import write_item_events

@@ -9,7 +9,7 @@ import msgspec
 from balcao.core.errors import BalcaoError, WalletFull
 from balcao.core.item_events import ItemEvent, ItemHead
 from balcao.core.papers import watches_papers
-from balcao.core.rechecks import UNPLANNED_MS
+from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.wallet import ItemRequest, ItemTerms, Watched, merged, tags_of
 from balcao.storage.desk.wallet.papers import PapersOfItem
 from balcao.storage.desk.wallet.rows import KnownItem, NewItemRow, json_text, terms_row
