@@ -63,3 +63,35 @@ def registered(active: bool, situation: str = "Sem restrição") -> dict[str, An
         "tipo_ie": "IE Normal",
         "verificado_em": None,
     }
+
+
+def a_paper(
+    execute: Callable[..., Any],
+    account_id: int,
+    kind: str,
+    *items: str,
+    subject: str | None = None,
+    **columns: object,
+) -> str:
+    """Insert a certificate of items and return its number. `last_day` is the `validity`."""
+    values = {
+        "paper_id": f"{account_id}-{kind}-{subject}",
+        "account_id": account_id,
+        "kind": kind,
+        "uf": "",
+        "subject": subject,
+        "last_day": columns.get("validity"),
+        "next_ms": 0,
+        "created_ms": 1,
+        **columns,
+    }
+    marks = ", ".join("?" * len(values))
+    execute(
+        f"INSERT INTO wallet_paper ({', '.join(values)}) VALUES ({marks})", tuple(values.values())
+    )
+    for item_id in items:
+        execute(
+            "INSERT INTO wallet_item_paper (item_id, paper_id) VALUES (?, ?)",
+            (item_id, values["paper_id"]),
+        )
+    return str(values["paper_id"])

@@ -1,4 +1,4 @@
-"""Notices of a portfolio to people: when a message is due, and its events (contract 20.5). Pure."""
+"""Notices of a portfolio to people: when a message is due, and its events (contract 20.9). Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta

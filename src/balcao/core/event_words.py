@@ -119,7 +119,7 @@ class EventText(NamedTuple):
 
 
 def is_grave(kind: str, data: Mapping[str, Any]) -> bool:
-    """Return whether people are notified at once (contract 20.5)."""
+    """Return whether people are notified at once (contract 20.9)."""
     return kind in URGENT_KINDS or data.get("grave") is True
 
 

@@ -33,6 +33,7 @@ class RequestTags(msgspec.Struct, frozen=True, gc=False):
     reference: str | None = None  # `X-Referencia`
     batch_id: str | None = None  # if it is a row of a batch; not stored in the ledger
     of_wallet: bool = False  # if the portfolio bought it; not stored in the ledger
+    renews: str | None = None  # the portfolio's certificate that it renews; not stored either
 
 
 NO_TAGS = RequestTags()

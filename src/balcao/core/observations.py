@@ -1,7 +1,9 @@
-"""Answers of an account's own lookups about subjects that it watches (contract 20.4)."""
+"""Answers of an account's own lookups about subjects that it watches (contract 20.4, 20.5)."""
 
 import msgspec
 
+from balcao.core.certificates import CertificateSummary
+from balcao.core.papers import PaperKey
 from balcao.core.questions import Mode, Subject
 
 # Operations whose answers change an item.
@@ -20,6 +22,19 @@ class ObservedAnswer(msgspec.Struct, frozen=True, gc=False):
     of_own_copy: bool = False
 
 
+class ObservedCertificate(msgspec.Struct, frozen=True, gc=False):
+    """The certificate that a lookup brought, or that none was issued."""
+
+    key: PaperKey
+    source: str
+    asked_ms: int
+    summary: CertificateSummary
+    receipt: str | None  # its address
+    credits: int  # charged for it
+    client: str | None = None  # `X-Cliente`
+    renews: str | None = None  # the portfolio's certificate that a scheduled lookup renews
+
+
 class Observation(msgspec.Struct, frozen=True, gc=False):
     """The answers of a lookup, to be compared with what the account's items have. Never refused.
 
@@ -34,3 +49,4 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
     document_hash: bytes | None  # of a CPF
     answers: tuple[ObservedAnswer, ...]
     at_ms: int  # of the commit
+    certificate: ObservedCertificate | None = None

@@ -13,6 +13,8 @@ from balcao.core.certificates import MediaType, Verdict
 from balcao.core.documents import CNPJ_CHARACTERS
 from balcao.core.questions import Subject
 
+ROOT_CHARACTERS: Final = 8
+
 PaperKind: TypeAlias = Literal[
     "certidao_federal",
     "certidao_estadual",
@@ -42,6 +44,11 @@ BOUGHT_BY: Final[Mapping[PaperKind, Subject]] = {
 KINDS_BY_SUBJECT: Final[Mapping[Subject, PaperKind]] = {
     subject: kind for kind, subject in BOUGHT_BY.items()
 }
+# In place of the instant of the next renewal until it is computed.
+UNPLANNED_MS: Final = 0
+# `Paper.reason` after an answer by which nothing was issued. It is bought again only on request.
+NOT_ISSUED: Final = "nao_emitida"
+
 # These belong to the company: items of one root share them.
 OF_ROOT: Final = frozenset[PaperKind]({"certidao_federal", "certidao_trabalhista"})
 
@@ -65,7 +72,7 @@ class Paper(msgspec.Struct, frozen=True, gc=False):
     subject: str | None  # a root or a CNPJ; None: of a person, or entered by hand
     name: str | None  # of one entered by hand, as is the note
     note: str | None
-    verdict: Verdict | None
+    verdict: Verdict | None  # None: not known yet
     issued_on: str | None
     validity: str | None  # the last day according to the source, or as entered by hand
     extended_until: str | None  # by an act
@@ -83,6 +90,11 @@ class Paper(msgspec.Struct, frozen=True, gc=False):
     next_ms: int | None  # the next renewal; 0: not computed yet; None: none
     told: int | None  # the smallest notice of the present validity, in days; 0: expired
     created_ms: int
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the last answer was positive, or nothing was issued: it is not renewed."""
+        return self.verdict is not None and (self.verdict not in _GOOD or self.reason == NOT_ISSUED)
 
     def state(self, today: date, notice_days: int) -> PaperState:
         """Return the first state that fits on a day (contract 20.5).
@@ -121,12 +133,19 @@ def paper_keys(
         kind = _KINDS.get(name)
         if kind is None:
             continue
-        subject = None
-        if document_hash is None:
-            subject = document[:-6] if kind in OF_ROOT else document
-            assert len(document) == CNPJ_CHARACTERS, "certificates of a root are not watched"
-        found.append(PaperKey(kind, uf, subject, document_hash))
+        company = document if document_hash is None else None
+        found.append(paper_key(kind, uf, company, document_hash))
     return found
+
+
+def paper_key(
+    kind: PaperKind, uf: str, company: str | None, document_hash: bytes | None
+) -> PaperKey:
+    """Return the key of a company's certificate, by CNPJ, or of a person's, by keyed hash."""
+    if company is None:
+        return PaperKey(kind, uf, None, document_hash)
+    assert len(company) == CNPJ_CHARACTERS, "certificates of a root are not watched"
+    return PaperKey(kind, uf, company[:ROOT_CHARACTERS] if kind in OF_ROOT else company, None)
 
 
 def watches_papers(watched: Sequence[str]) -> bool:

@@ -78,7 +78,11 @@ class ReceiptNumbers(msgspec.Struct, frozen=True):
 
     def address(self, operation: str, receipt: Receipt) -> str:
         """Return the URL of a receipt, as in the API's field `print` (specification)."""
-        return f"{self.base_url}/consultas/v2/{operation}/print/{receipt.receipt_id}"
+        return self.address_of(operation, receipt.receipt_id)
+
+    def address_of(self, operation: str, receipt_id: str) -> str:
+        """Return the URL of a receipt with this number."""
+        return f"{self.base_url}/consultas/v2/{operation}/print/{receipt_id}"
 
 
 def certificate_summary(

@@ -11,6 +11,7 @@ from balcao.core.described import described, doc
 from balcao.core.documents import CPF_CHARACTERS, Cnpj, Cpf
 from balcao.core.errors import BirthDateRequired, InvalidParameter, InvalidUf, TagWithCpf
 from balcao.core.federation import UFS
+from balcao.core.papers import BOUGHT_BY
 from balcao.core.questions import Subject
 from balcao.core.request_tags import CPF_IN_NAME, TAG_CHARACTERS, tag_problem
 
@@ -37,16 +38,13 @@ OF_COMPANIES: Final = (*OF_MONTH, "inscricoes:", "suframa", *PAPERS)
 OF_PEOPLE: Final = ("produtor:", "certidao_trabalhista", "certidao_federal")
 WATCHED_USUALLY: Final = ("cadastro", "socios", "simples")
 
-# The lookup that answers each. Labour and FGTS certificates have the rights of the federal one.
+# The lookup that answers each.
 ASKED_BY: Final[Mapping[str, Subject]] = {
     **dict.fromkeys(OF_MONTH, "company"),
     "inscricoes": "state_registration",
     "suframa": "suframa",
     "produtor": "rural_producer",
-    "certidao_estadual": "state_certificate",
-    "certidao_federal": "federal_certificate",
-    "certidao_trabalhista": "federal_certificate",
-    "regularidade_fgts": "federal_certificate",
+    **{str(kind): subject for kind, subject in BOUGHT_BY.items()},
 }
 
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)

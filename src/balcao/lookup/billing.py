@@ -138,7 +138,7 @@ class Billing:
         reply = reply_of(context.request_id, conclusion)
         observed: Sequence[Change] = ()
         if context.caller.watches:
-            observed = observations_of(context, outcomes, now_ms)
+            observed = observations_of(context, conclusion, outcomes, now_ms)
         if context.key_digest is None and conclusion.credits:  # the most frequent case
             charge = traces.traced_charge(context, conclusion, now_ms)
             named = self._named_receipt(conclusion)
@@ -200,7 +200,7 @@ class Billing:
             traces.conclusion_trace(self._context, conclusion, now_ms, with_summary=True)
         )
         if self._context.caller.watches:
-            changes += observations_of(self._context, outcomes, now_ms)
+            changes += observations_of(self._context, conclusion, outcomes, now_ms)
         await self._end(changes, self._finish_with_failure)
         return reply
 

@@ -331,7 +331,8 @@ class WalletDesk:
                 check_access(operation, caller)
             except BalcaoError as error:
                 return error
-            if uf is not None and uf not in operation.ufs:
+            # Certificates exist in every UF.
+            if uf is not None and operation.ufs and uf not in operation.ufs:
                 return InvalidUf(f"vigiar: {uf} não existe nesta operação.")
         return None
 

@@ -1,4 +1,4 @@
-"""Notices of portfolios by e-mail: daily digests, and messages at once (contract 20.5)."""
+"""Notices of portfolios by e-mail: daily digests, and messages at once (contract 20.9)."""
 
 import asyncio
 from collections.abc import Callable

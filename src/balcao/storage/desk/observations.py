@@ -60,23 +60,20 @@ def document_values(seen: Observation) -> tuple[str | None, str | None, bytes | 
     return cnpj, root if first_establishment(root) == cnpj else None, None
 
 
-def write_observations(
-    connection: Statements, observations: Sequence[Observation], find_in_month: FindInMonth
-) -> None:
-    """Update the items that answers are about, within the transaction of their charges."""
-    for seen in observations:
-        for item in _items_of(connection, seen):
-            updated: Updated | None = None
-            try:
-                month = None
-                if seen.cnpj is not None and item.needs_month(seen):
-                    month = find_in_month(seen.mode, seen.cnpj)
-                updated = update_of(item, seen, month)
-            except Exception as error:  # a bug, or a damaged month: the charge does not fail
-                log.error("observation failed: %s", type(error).__name__)
-            if updated is not None:
-                _write(connection, item.head.item_id, updated[0])
-                write_item_events(connection, item.head, updated[1])
+def write_answers(connection: Statements, seen: Observation, find_in_month: FindInMonth) -> None:
+    """Update the items that answers are about, within the transaction of their charge."""
+    for item in _items_of(connection, seen):
+        updated: Updated | None = None
+        try:
+            month = None
+            if seen.cnpj is not None and item.needs_month(seen):
+                month = find_in_month(seen.mode, seen.cnpj)
+            updated = update_of(item, seen, month)
+        except Exception as error:  # a bug, or a damaged month: the charge does not fail
+            log.error("observation failed: %s", type(error).__name__)
+        if updated is not None:
+            _write(connection, item.head.item_id, updated[0])
+            write_item_events(connection, item.head, updated[1])
 
 
 def _items_of(connection: Statements, seen: Observation) -> Sequence[ObservedItem]:

@@ -51,11 +51,8 @@ from balcao.storage.budgets import (
 )
 from balcao.storage.desk import jobs
 from balcao.storage.desk.events import EVENT_COLUMNS, ONCE, event_row
-from balcao.storage.desk.observations import (
-    document_values,
-    nothing_in_month,
-    write_observations,
-)
+from balcao.storage.desk.observations import document_values, nothing_in_month
+from balcao.storage.desk.own_answers import paper_values, write_observations
 from balcao.storage.failure import failure
 from balcao.storage.postgresql import QUERIES
 from balcao.storage.postgresql.connections import OpenTransaction, ReconnectingConnection
@@ -150,15 +147,19 @@ _EVENTS = _table("event", EVENT_COLUMNS, conflict=ONCE, texts=("body",))
 # Which answers are about watched subjects.
 _WATCHED = (
     "SELECT wanted.request_id"
-    " FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s::bytea[])"
-    " AS wanted (request_id, account_id, cnpj, root, document_hash)"
+    " FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s::bytea[], %s::text[],"
+    " %s::text[], %s::text[])"
+    " AS wanted (request_id, account_id, cnpj, root, document_hash, kind, uf, subject)"
     " WHERE EXISTS (SELECT 1 FROM wallet_item AS i WHERE i.account_id = wanted.account_id"
     " AND i.document IN (wanted.cnpj, wanted.root) AND i.document_hash IS NULL"
     " AND i.ended_ms IS NULL)"
     " OR EXISTS (SELECT 1 FROM wallet_item AS i WHERE i.account_id = wanted.account_id"
     " AND i.document_hash = wanted.document_hash AND i.ended_ms IS NULL)"
+    # Certificates of a company are those of all its establishments.
+    " OR EXISTS (SELECT 1 FROM wallet_paper AS p WHERE p.account_id = wanted.account_id"
+    " AND p.kind = wanted.kind AND p.uf = wanted.uf AND p.subject = wanted.subject)"
 )
-_OBSERVED = ("text", "bigint", "text", "text", "bytea")
+_OBSERVED = ("text", "bigint", "text", "text", "bytea", "text", "text", "text")
 _FINISHED = ("bigint", "bytea", "bigint", "bigint", "text")
 _MOVED = (
     "text", "text", "bigint", "text", "bigint", "bytea", "bigint", "text", "bigint",
@@ -358,7 +359,7 @@ def _read(
     watched = list[Row]()
     if needed.observations:
         values = [
-            (each.request_id, each.account_id, *document_values(each))
+            (each.request_id, each.account_id, *document_values(each), *paper_values(each))
             for each in needed.observations
         ]
         watched = pipeline.queue(_WATCHED, arrays(_OBSERVED, values))

@@ -42,10 +42,8 @@ from balcao.storage.batch import (
 from balcao.storage.budgets import USE_COLUMNS
 from balcao.storage.desk import jobs
 from balcao.storage.desk.events import EVENT_COLUMNS, ONCE, event_row
-from balcao.storage.desk.observations import (
-    nothing_in_month,
-    write_observations,
-)
+from balcao.storage.desk.observations import nothing_in_month
+from balcao.storage.desk.own_answers import write_observations
 from balcao.storage.disk_reserve import DiskReserve
 from balcao.storage.failure import failure
 from balcao.storage.group_commit import Worker, run_in

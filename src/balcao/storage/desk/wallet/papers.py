@@ -3,10 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from balcao.core.papers import Paper, PaperKey, paper_keys
+from balcao.core.papers import UNPLANNED_MS, Paper, PaperKey, paper_keys
 from balcao.storage.connection import SqlConnection
-
-UNPLANNED_MS: Final = 0  # stored in place of an instant until the next renewal is computed
 
 PAPER_COLUMNS: Final = Paper.__struct_fields__
 _PAPERS_AT_ONCE = 500
