@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from balcao.core.budgets import Budget
 from balcao.core.data_subject import document_hash
 from balcao.core.errors import StorageFailed
 from balcao.core.people import Signature
@@ -15,6 +16,7 @@ from balcao.core.registration import Registrations
 from balcao.core.wallet import Recheck
 from balcao.lookup.wallet import SealedPerson
 from balcao.service.rechecking import Rechecking
+from balcao.storage.people import NewUser
 from tests.records import CNPJ, CPF, OTHER_CNPJ, a_registration
 from tests.service import PEPPER, Client, Service, open_with_source
 from tests.watching import an_item
@@ -36,9 +38,11 @@ class Portfolio:
         rows: list[Any] = self.world.desk.engine.connection.execute(statement, values).fetchall()
         return rows
 
-    def ceiling(self, credits: int, recheck: Recheck | None = None) -> None:
-        """Set the ceiling of a month by the client's key."""
-        signed = Signature("api", key_id=self.client.key_id)
+    def ceiling(
+        self, credits: int, recheck: Recheck | None = None, signed: Signature | None = None
+    ) -> None:
+        """Set the ceiling of a month, by the client's key unless signed otherwise."""
+        signed = signed or Signature("api", key_id=self.client.key_id)
         self.world.run(
             self.world.desk.wallets.change_settings(
                 self.client.account_id,
@@ -228,3 +232,72 @@ def test_a_process_that_dies_after_the_charge_charges_no_more(
     assert len(portfolio.charges()) == 1
     assert portfolio.outcomes == ["respondida", "respondida"]
     assert CPF.encode() not in portfolio.world.logged
+
+
+def test_a_person_who_may_not_act_any_more_buys_nothing(portfolio: Portfolio) -> None:
+    world, account_id = portfolio.world, portfolio.client.account_id
+    new = NewUser("lia@exemplo.com.br", "Lia", "manager", account_id)
+    lia = world.run(world.desk.people.add_user(new, Signature("web"), world.clock())).user_id
+    portfolio.ceiling(100, signed=Signature("web", lia))
+    portfolio.watch(CNPJ, "suframa", recheck={"a_cada_dias": 1})
+    portfolio.work()
+    assert portfolio.work(days=1) == 1
+    suspend = world.desk.people.suspend_user
+    world.run(suspend(lia, True, Signature("web"), world.clock()))
+    assert portfolio.work(days=1) == 0
+    world.run(suspend(lia, False, Signature("web"), world.clock()))
+    assert portfolio.work() == 1
+    # An operator acts in the account as long as a role was given.
+    ida = world.run(
+        world.desk.people.add_user(
+            NewUser("ida@exemplo.com.br", "Ida", "operator", None), Signature("web"), world.clock()
+        )
+    ).user_id
+    seats = world.desk.memberships
+    world.run(seats.give(ida, account_id, "manager", Signature("web"), world.clock()))
+    portfolio.ceiling(100, signed=Signature("web", ida))
+    portfolio.work()
+    assert portfolio.work(days=1) == 1
+    world.run(seats.take(ida, account_id, Signature("web"), world.clock()))
+    assert portfolio.work(days=1) == 0
+    portfolio.ceiling(100)
+    portfolio.work()
+    assert portfolio.work(days=1) == 1
+    # The reason has one event in a month.
+    assert [(kind, body["motivo"]) for kind, body in portfolio.told()] == [
+        ("carteira.parada", "chave"),
+        ("carteira.retomada", "chave"),
+    ]
+
+
+def test_a_job_that_failed_for_good_is_made_again_after_a_day(portfolio: Portfolio) -> None:
+    portfolio.ceiling(100)
+    item = portfolio.watch(CNPJ, "suframa")
+    portfolio.work()
+    portfolio.world.clock.advance(days=1)
+    portfolio.world.run(portfolio.rechecking.plan())
+    failed = "UPDATE job SET state = 'failed', error = 'X', changed_ms = ? WHERE about = ?"
+    portfolio.sql(failed, portfolio.world.clock(), item)
+    state = "SELECT state, attempts FROM job WHERE kind = 'carteira_reconsultar'"
+    portfolio.world.run(portfolio.rechecking.plan())
+    assert portfolio.sql(state) == [("failed", 0)]
+    assert portfolio.work(days=1.1) == 1
+
+
+def test_only_budgets_of_what_is_due_keep_it_stopped(portfolio: Portfolio) -> None:
+    """A used-up budget of the key for another operation is no reason to wait."""
+    portfolio.ceiling(1)
+    portfolio.watch(CNPJ, "suframa")
+    portfolio.watch(OTHER_CNPJ, "suframa")
+    portfolio.work()
+    assert portfolio.work(days=1) == 1
+    world, key = portfolio.world, portfolio.client
+    other = next(each.path for each in world.parts.operations.values() if each.subject == "company")
+    budget = Budget(
+        0, key.account_id, "zero", "", "chave", str(key.key_id), "mes", 0, None, (other,), 80, 0
+    )
+    world.run(world.desk.budgets.make(budget, Signature("api", key_id=key.key_id)))
+    portfolio.ceiling(5)
+    portfolio.work()
+    assert portfolio.work(days=1) == 1
+    assert portfolio.sql("SELECT stopped_reason FROM wallet") == [(None,)]

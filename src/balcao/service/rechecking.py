@@ -1,6 +1,6 @@
 """Scheduled lookups of watched subjects, bought by their portfolios (contract 20.4)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -9,7 +9,7 @@ import structlog
 
 from balcao.core.access import Caller
 from balcao.core.budgets import excess, owners_of
-from balcao.core.calendar import civil_month, next_month_ms
+from balcao.core.calendar import next_month_ms
 from balcao.core.documents import CNPJ_CHARACTERS, Cnpj, first_establishment
 from balcao.core.errors import (
     CallerError,
@@ -19,10 +19,10 @@ from balcao.core.errors import (
     Overloaded,
     StillRunning,
 )
-from balcao.core.ledger import RequestTags, available_credits
+from balcao.core.ledger import RequestTags
 from balcao.core.purchases import StopReason, retry_ms
 from balcao.core.questions import Question, Strategy
-from balcao.core.rechecks import Lookup, due_lookups, idempotency_key
+from balcao.core.rechecks import Lookup, idempotency_key
 from balcao.core.request_tags import tag_problem
 from balcao.lookup.admit import check_access, require_client
 from balcao.lookup.context import Parts
@@ -99,10 +99,7 @@ class Rechecking:
             return None
         if not item.may_buy:
             return None
-        recheck = item.recheck
-        due: Sequence[Lookup] = ()
-        if recheck is not None:
-            due = due_lookups(item.lookups, item.checked, recheck.a_cada_dias, now_ms)
+        due = item.due_lookups(now_ms)
         failed = False
         try:
             caller = await self._buyer(item.account_id, item.buyer_key_id, item.buyer_user_id)
@@ -208,23 +205,32 @@ class Rechecking:
             return stopped.resumes_ms is None or now_ms >= stopped.resumes_ms
         account_id, key_id = stopped.account_id, stopped.buyer_key_id
         try:
-            await self._buyer(account_id, key_id, stopped.buyer_user_id)
+            caller = await self._buyer(account_id, key_id, stopped.buyer_user_id)
         except _Stopped:
             return False
-        if stopped.reason == "chave":
+        return stopped.reason == "chave" or await self._has_room(account_id, caller, now_ms)
+
+    async def _has_room(self, account_id: int, caller: Caller, now_ms: int) -> bool:
+        """Return whether balance and budgets cover the lookup that has been due for longest."""
+        item = await self._stored.first_due(account_id, now_ms)
+        due = () if item is None else item.due_lookups(now_ms)
+        if item is None or not due:
             return True
-        desk = self.parts.desk
-        available = available_credits(desk.account(account_id), civil_month(now_ms))
-        if available is not None and available <= 0:
+        operation = self.parts.operations[due[0].subject]
+        try:
+            question = self._question(item, caller, due[0])
+        except CallerError:
+            return True  # its job postpones it
+        if question is None:
+            return True
+        price = operation.greatest_price(question)
+        owners = owners_of(caller.key_id, None, None, account_id)
+        available, budgets = await self.parts.desk.spendable(
+            account_id, owners, operation.path, now_ms
+        )
+        if available is not None and available < price:
             return False
-        if stopped.reason == "saldo":
-            return True
-        owners = owners_of(key_id, None, None, account_id)
-        for operation in self.parts.operations.values():
-            found = desk.budgets.covering(account_id, owners, operation.path, now_ms)
-            if any(excess(now.budget, now.use, now.period, 1) is not None for now in found):
-                return False
-        return True
+        return all(excess(each.budget, each.use, each.period, price) is None for each in budgets)
 
 
 def _tags(item: RecheckItem) -> RequestTags:

@@ -106,14 +106,7 @@ class Budgets:
         limit: int = 1_000,
     ) -> Sequence[BudgetNow]:
         """Return a page of budgets in force, oldest first, whose `budget_id` is above `after`."""
-        where, values = (_OWNED, owner) if owner else ("", ())
-        return _read(
-            self._connection,
-            account_id,
-            now_ms,
-            f"{where} AND b.budget_id > ? ORDER BY b.budget_id LIMIT ?",
-            (*values, after, limit),
-        )
+        return _page(self._connection, account_id, now_ms, owner, after, limit)
 
     def one(self, account_id: int, number: str, now_ms: int) -> BudgetNow:
         """Return a budget in force. Raises `BudgetNotFound`, also for another account's."""
@@ -132,11 +125,7 @@ class Budgets:
         now_ms: int,
     ) -> Sequence[BudgetNow]:
         """Return the budgets that an operation would count against, in order of their checks."""
-        found: list[BudgetNow] = []
-        for owner in owners:
-            owned = self.of_account(account_id, now_ms, owner=owner)
-            found += [each for each in owned if each.budget.covers(operation)]
-        return found
+        return budgets_covering(self._connection, account_id, owners, operation, now_ms)
 
     # Changing
 
@@ -257,6 +246,35 @@ def find_budget(connection: SqlConnection, account_id: int, number: str, now_ms:
     if not found:
         raise BudgetNotFound
     return found[0]
+
+
+def budgets_covering(
+    connection: SqlConnection,
+    account_id: int,
+    owners: Collection[tuple[OwnerKind, str]],
+    operation: str,
+    now_ms: int,
+) -> Sequence[BudgetNow]:
+    """See `Budgets.covering`."""
+    return [
+        each
+        for owner in owners
+        for each in _page(connection, account_id, now_ms, owner)
+        if each.budget.covers(operation)
+    ]
+
+
+def _page(  # noqa: PLR0917
+    connection: SqlConnection,
+    account_id: int,
+    now_ms: int,
+    owner: tuple[OwnerKind, str] | None,
+    after: int = 0,
+    limit: int = 1_000,
+) -> Sequence[BudgetNow]:
+    where, values = (_OWNED, owner) if owner else ("", ())
+    where = f"{where} AND b.budget_id > ? ORDER BY b.budget_id LIMIT ?"
+    return _read(connection, account_id, now_ms, where, (*values, after, limit))
 
 
 def _read(

@@ -11,7 +11,8 @@ from functools import partial
 
 from balcao.core.access import Account, Caller, Key, KeyRestrictions
 from balcao.core.budgets import OverBudget, OwnerKind
-from balcao.core.ledger import Change, KeepReceipt, Refusal
+from balcao.core.calendar import civil_month
+from balcao.core.ledger import Change, KeepReceipt, Refusal, available_credits
 from balcao.core.people import AT_THE_TERMINAL, Signature
 from balcao.core.rate_limit import Limit, Verdict
 from balcao.storage.connection import SqlConnection
@@ -20,7 +21,7 @@ from balcao.storage.desk import account_admin
 from balcao.storage.desk.availability import Availability
 from balcao.storage.desk.batch_files import BatchFiles
 from balcao.storage.desk.batches import Batches
-from balcao.storage.desk.budgets import Budgets
+from balcao.storage.desk.budgets import BudgetNow, Budgets, budgets_covering
 from balcao.storage.desk.check import check_books
 from balcao.storage.desk.clock import correct_future_months, has_future_month
 from balcao.storage.desk.data_subjects import DataSubjects
@@ -32,11 +33,11 @@ from balcao.storage.desk.extensions import Extensions
 from balcao.storage.desk.folding import DailyTotals
 from balcao.storage.desk.jobs import Jobs
 from balcao.storage.desk.mail import MailQueue
-from balcao.storage.desk.memberships import Memberships
+from balcao.storage.desk.memberships import Memberships, acting_account
 from balcao.storage.desk.months import Months
 from balcao.storage.desk.people import People
 from balcao.storage.desk.portfolio_views import PortfolioViews
-from balcao.storage.desk.queries import DeskQueries
+from balcao.storage.desk.queries import DeskQueries, find_account
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
 from balcao.storage.desk.rechecks import Rechecks
@@ -238,7 +239,8 @@ class Desk(DeskQueries):
     ) -> Caller | None:
         """Return the caller for work that this key, or else this user, has started.
 
-        None: the key was revoked or has expired, or the account is suspended.
+        None: the key was revoked or has expired, the user was suspended or has left the account, or
+        the account is suspended.
         """
         if key_id is not None:
             sql = "SELECT hash FROM api_key WHERE key_id = ? AND account_id = ?"
@@ -252,8 +254,26 @@ class Desk(DeskQueries):
                     break
             expired = caller and caller.expires_ms is not None and caller.expires_ms <= now_ms
             return None if expired else caller
-        account = self.account(account_id)
-        return None if account.suspended_ms else account.caller(user_id)
+        account = await self.engine.run_in_writer(
+            lambda connection: acting_account(connection, account_id, user_id)
+        )
+        return None if account is None else account.caller(user_id)
+
+    async def spendable(
+        self,
+        account_id: int,
+        owners: Collection[tuple[OwnerKind, str]],
+        operation: str,
+        now_ms: int,
+    ) -> tuple[int | None, Sequence[BudgetNow]]:
+        """Return the available credits (None: no end), and the budgets that an operation uses."""
+
+        def work(connection: SqlConnection) -> tuple[int | None, Sequence[BudgetNow]]:
+            account = find_account(connection, account_id)
+            covering = budgets_covering(connection, account_id, owners, operation, now_ms)
+            return available_credits(account, civil_month(now_ms)), covering
+
+        return await self.engine.run_in_writer(work)
 
     # For operators: rare, and synchronous.
 

@@ -6,10 +6,12 @@ Contract 7.6. When a membership is removed, the schema removes it from all sessi
 from collections.abc import Sequence
 from typing import Any
 
+from balcao.core.access import Account
 from balcao.core.people import ROLE_WORDS, Membership, MembershipRole, Signature
 from balcao.core.questions import Mode
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
+from balcao.storage.desk.queries import find_account
 from balcao.storage.engine import Engine
 
 # In queries with `seat AS t`.
@@ -19,6 +21,17 @@ _PLACES = (
     f"SELECT {MEMBERSHIP_COLUMNS}, a.name, a.mode"  # noqa: S608 - columns of ours
     " FROM seat AS t JOIN account AS a ON a.account_id = t.account_id"
     " WHERE t.user_id = ? ORDER BY t.seat_id"
+)
+
+
+# Of `person AS p` and `account AS a`: the person is active and a member, or has a role in it.
+MAY_ACT = (
+    "p.suspended_ms IS NULL AND (p.account_id = a.account_id"
+    " OR EXISTS (SELECT 1 FROM seat WHERE user_id = p.user_id AND account_id = a.account_id))"
+)
+_ACTS = (
+    "SELECT 1 FROM person AS p, account AS a"  # noqa: S608 - ours
+    f" WHERE p.user_id = ? AND a.account_id = ? AND {MAY_ACT}"
 )
 
 
@@ -134,6 +147,18 @@ class Memberships:
                 return bool(changed)
 
         return await self._run_in_writer(work)
+
+
+def acting_account(
+    connection: SqlConnection, account_id: int, user_id: int | None
+) -> Account | None:
+    """Return an account in which this user, or the terminal, may act; None: not any more."""
+    account = find_account(connection, account_id)
+    if account.suspended_ms:
+        return None
+    if user_id is None or connection.execute(_ACTS, (user_id, account_id)).fetchone():
+        return account
+    return None
 
 
 def membership_of(row: Sequence[Any]) -> Membership | None:

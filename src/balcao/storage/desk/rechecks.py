@@ -9,10 +9,11 @@ import msgspec
 from balcao.core.budgets import iso_instant
 from balcao.core.calendar import civil_month
 from balcao.core.events import NewEvent
+from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Enqueue
 from balcao.core.observed_items import Checked
 from balcao.core.purchases import UNPLANNED_MS, StopReason
-from balcao.core.rechecks import Lookup, lookups_of, next_ms
+from balcao.core.rechecks import Lookup, due_lookups, lookups_of, next_ms
 from balcao.core.wallet import Recheck
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.events import lock_account, lock_accounts, write_events
@@ -37,16 +38,21 @@ _ITEM = (
 )
 _UNPLANNED = f"SELECT {_ITEM} WHERE i.recheck_ms = ? AND i.ended_ms IS NULL LIMIT ?"
 _ONE = f"SELECT {_ITEM} WHERE i.item_id = ? AND i.ended_ms IS NULL"
+_FIRST_DUE = (
+    f"SELECT {_ITEM} WHERE i.account_id = ? AND i.recheck_ms > ? AND i.recheck_ms <= ?"
+    " AND i.ended_ms IS NULL ORDER BY i.recheck_ms LIMIT 1"
+)
 _PLAN = (
     "UPDATE wallet_item SET recheck_ms = ?, recheck_attempts = 0"
     " WHERE item_id = ? AND recheck_ms = ? AND ended_ms IS NULL"
 )
-# Items without an open job, of portfolios that may buy.
+# Items without an open job, of portfolios that may buy. A job that failed waits for a day.
 _DUE = (
     "SELECT i.item_id FROM wallet_item AS i JOIN wallet AS w ON w.account_id = i.account_id"  # noqa: S608 - ours
     " WHERE i.recheck_ms > ? AND i.recheck_ms <= ? AND i.ended_ms IS NULL"
     f" AND w.stopped_reason IS NULL AND {_HAS_CEILING} AND NOT EXISTS"
-    " (SELECT 1 FROM job AS j WHERE j.kind = ? AND j.about = i.item_id AND j.state <> 'done')"
+    " (SELECT 1 FROM job AS j WHERE j.kind = ? AND j.about = i.item_id"
+    " AND (j.state IN ('waiting', 'running') OR (j.state = 'failed' AND j.changed_ms > ?)))"
     " ORDER BY i.recheck_ms LIMIT ?"
 )
 _OLDEST = (
@@ -107,6 +113,12 @@ class RecheckItem:
             return ()
         return lookups_of(self.watched, self.recheck.assuntos)
 
+    def due_lookups(self, now_ms: int) -> Sequence[Lookup]:
+        """Return the lookups that are due."""
+        if self.recheck is None:
+            return ()
+        return due_lookups(self.lookups, self.checked, self.recheck.a_cada_dias, now_ms)
+
     def next_ms(self, now_ms: int, checked: Mapping[str, Checked] | None = None) -> int | None:
         """Return when it is looked up next; None: never. `checked`: in place of the stored ones."""
         if self.recheck is None or not self.has_ceiling:
@@ -154,7 +166,7 @@ class Rechecks:
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
-                values = (UNPLANNED_MS, now_ms, RECHECK, PLANNED_AT_ONCE)
+                values = (UNPLANNED_MS, now_ms, RECHECK, now_ms - DAY_MS, PLANNED_AT_ONCE)
                 rows = connection.execute(_DUE, values).fetchall()
                 enqueue(connection, [Enqueue(RECHECK, item_id, now_ms) for (item_id,) in rows])
             return len(rows)
@@ -165,6 +177,14 @@ class Rechecks:
         """Return an item in force."""
         rows: Any = await self._run_in_writer(
             lambda connection: connection.execute(_ONE, (item_id,)).fetchall()
+        )
+        return _item(rows[0]) if rows else None
+
+    async def first_due(self, account_id: int, now_ms: int) -> RecheckItem | None:
+        """Return the item of an account that has been due for longest."""
+        values = (account_id, UNPLANNED_MS, now_ms)
+        rows: Any = await self._run_in_writer(
+            lambda connection: connection.execute(_FIRST_DUE, values).fetchall()
         )
         return _item(rows[0]) if rows else None
 
