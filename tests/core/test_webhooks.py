@@ -14,6 +14,7 @@ from balcao.core.webhooks import (
     RETRY_SECONDS,
     Attempt,
     body_of_event,
+    failed_for_ms,
     headers_of,
     is_wanted,
     open_after,
@@ -102,10 +103,28 @@ def test_retry_after(text: str, seconds: int | None) -> None:
 
 
 def test_states_of_an_endpoint() -> None:
-    assert state_after_failure(NOW - 12 * HOUR + 1, 500, NOW) == ("ativo", None)
-    assert state_after_failure(NOW - 12 * HOUR, None, NOW) == ("falhando", None)
-    assert state_after_failure(NOW - 5 * DAY, 500, NOW) == ("desligado", "sem_sucesso")
-    assert state_after_failure(NOW, 410, NOW) == ("desligado", "http_410")
+    assert state_after_failure(12 * HOUR - 1, 500) == ("ativo", None)
+    assert state_after_failure(12 * HOUR, None) == ("falhando", None)
+    assert state_after_failure(5 * DAY, 500) == ("desligado", "sem_sucesso")
+    assert state_after_failure(0, 410) == ("desligado", "http_410")
+
+
+@pytest.mark.parametrize(
+    ("days", "failed_days"),
+    [
+        ([0], 0),
+        ([0, 1, 2, 3, 4, 5], 5),  # an attempt a day
+        ([0, 5], 1.1),  # the clock jumped
+        ([0, 0.5, 1.5, 2.5, 30, 30.5], 4.1),  # quiet since
+        ([0, 2, 1, 2], 2.1),  # set back
+    ],
+)
+def test_time_without_attempts_is_no_failure(days: list[float], failed_days: float) -> None:
+    lasted, last = 0, None
+    for day in days:
+        at = NOW + round(day * DAY)
+        lasted, last = failed_for_ms(lasted, last, at), at
+    assert lasted / DAY == pytest.approx(failed_days, abs=0.001)
 
 
 def test_an_overloaded_receiver_gets_fewer_at_a_time() -> None:

@@ -70,6 +70,8 @@ def test_lifecycle_of_a_webhook(world: Service, admin: Client) -> None:
     assert send(world, "POST", f"{one}/reenviar", admin, since).json["a_reenviar"] == 0
     rotated = send(world, "POST", f"{one}/girar-segredo", admin, {"horas": 0}).json
     assert rotated["segredo"] not in (None, made["segredo"])
+    by_default = world.request("POST", f"{one}/girar-segredo", admin)
+    assert (by_default.status, by_default.json["segredo"] is None) == (200, False)
     assert [each["id"] for each in world.get(ALL, admin).json["itens"]] == [made["id"]]
     assert world.request("DELETE", one, admin).status == 200
     assert world.get(one, admin).code == "WEBHOOK_NAO_ENCONTRADO"

@@ -142,14 +142,22 @@ def test_a_failed_delivery_comes_again_until_it_is_given_up(hooks: Hooks) -> Non
 def test_an_endpoint_that_is_gone_or_dead_is_switched_off_once(hooks: Hooks) -> None:
     hooks.create()
     hooks.happen(count=2)
-    assert hooks.attempt(410) == ["desistiu", None]
+    assert hooks.attempt(410) == ["desistiu", None]  # the second was open, too
+    assert {attempts for _, _, attempts in hooks.listed()} == {1}
     assert (hooks.one().state, hooks.one().reason) == ("desligado", "http_410")
     hooks.switch(on=True)
     hooks.happen()
     hooks.attempt(500)
-    hooks.now += 5 * DAY_MS
-    hooks.happen()
-    assert hooks.attempt(500) == ["desistiu", None]
+    hooks.now += 5 * DAY_MS  # a jump of the clock
+    assert hooks.attempt(500) == ["falhou"]
+    states: list[str | None] = []
+    for _ in range(4):
+        hooks.now += DAY_MS
+        hooks.happen()
+        assert hooks.one().state == "falhando"
+        states = hooks.attempt(500)
+    assert [*filter(None, states)] == ["desistiu"]
+    assert None in states
     assert (hooks.one().state, hooks.one().reason) == ("desligado", "sem_sucesso")
     assert hooks.kinds().count("webhook.desligado") == 2
     assert hooks.kinds().count("webhook.esgotado") == 0
@@ -176,10 +184,20 @@ def test_nothing_is_lost_while_an_endpoint_is_off(hooks: Hooks, engine: Engine) 
     assert [one.event_id for one in hooks.due()] == [*range(2, RESENT_AT_ONCE + 2)]
     hooks.attempt(200)
     assert len(hooks.attempt(200)) == 4
+    with pytest.raises(ResendUnderWay):
+        hooks.resend()
+    assert hooks.due() == []
     assert hooks.one().resend is None
     assert {name for name, _, _ in hooks.listed()} == {name for name, _, _ in before}
     assert {(state, attempts) for _, state, attempts in hooks.listed()} == {("entregue", 1)}
     assert hooks.resend() == 0
+    assert hooks.resend(failed_only=False) == RESENT_AT_ONCE + 6
+    for _ in range(2):
+        hooks.due()  # queues some
+        with pytest.raises(ResendUnderWay):
+            hooks.resend(failed_only=False)
+        hooks.attempt(200)
+    assert hooks.due() == []
     assert hooks.resend(failed_only=False) == RESENT_AT_ONCE + 6
 
 

@@ -1699,7 +1699,11 @@ class Balcao(SyncClient):
         return self._ask(Call("DELETE", "/webhooks/v1/{}", documents=(id,)))
 
     def girar_segredo_do_webhook(
-        self, id: str, body: types.TrocaDeSegredo, *, idempotency_key: str | None = None
+        self,
+        id: str,
+        body: types.TrocaDeSegredo | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> Answer[types.RespostaWebhook]:
         """Trocar o segredo.
 
@@ -3379,7 +3383,11 @@ class BalcaoAsync(AsyncClient):
         return await self._ask(Call("DELETE", "/webhooks/v1/{}", documents=(id,)))
 
     async def girar_segredo_do_webhook(
-        self, id: str, body: types.TrocaDeSegredo, *, idempotency_key: str | None = None
+        self,
+        id: str,
+        body: types.TrocaDeSegredo | None = None,
+        *,
+        idempotency_key: str | None = None,
     ) -> Answer[types.RespostaWebhook]:
         """Trocar o segredo.
 

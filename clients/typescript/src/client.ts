@@ -1680,7 +1680,7 @@ export class Balcao extends Runtime {
   async girarSegredoDoWebhook(given: {
     /** O `id` do webhook. */
     id: string;
-    body: types.TrocaDeSegredo;
+    body?: types.TrocaDeSegredo;
     idempotencyKey?: string;
   }): Promise<Answer<types.RespostaWebhook>> {
     return this.ask({

@@ -53,6 +53,7 @@ _JITTER = 0.1
 RETRY_AFTER_SECONDS_MAX: Final = 86_400
 FAILING_AFTER_MS: Final = 12 * HOUR_MS
 OFF_AFTER_MS: Final = 5 * DAY_MS
+_COUNTED_MS_MAX: Final = round(RETRY_SECONDS[-1] * 1_000 * (1 + _JITTER) + TOTAL_SECONDS * 1_000)
 _SLOWER = frozenset({429, 502, 503, 504})
 
 
@@ -179,15 +180,27 @@ def open_after(open_now: int, attempt: Attempt) -> int:
     return open_now
 
 
+def failed_for_ms(before_ms: int, last_failed_ms: int | None, at_ms: int) -> int:
+    """Return for how long an endpoint has failed, after one more failure.
+
+    `before_ms`: up to the last failure, at `last_failed_ms`. Time without attempts counts only as
+    long as the longest wait between two: a clock that jumps, a service that was off, or weeks
+    without an event switch no endpoint off.
+    """
+    if last_failed_ms is None:
+        return 0
+    return before_ms + min(max(0, at_ms - last_failed_ms), _COUNTED_MS_MAX)
+
+
 def state_after_failure(
-    failing_ms: int, status: int | None, now_ms: int
+    failed_for_ms: int, status: int | None
 ) -> tuple[WebhookState, OffReason | None]:
-    """Return the state of an endpoint, switched on, after a failure. `failing_ms`: the first."""
+    """Return the state of an endpoint, switched on, after a failure."""
     if status == 410:
         return "desligado", "http_410"
-    if now_ms - failing_ms >= OFF_AFTER_MS:
+    if failed_for_ms >= OFF_AFTER_MS:
         return "desligado", "sem_sucesso"
-    return ("falhando" if now_ms - failing_ms >= FAILING_AFTER_MS else "ativo"), None
+    return ("falhando" if failed_for_ms >= FAILING_AFTER_MS else "ativo"), None
 
 
 def shown_response(content: bytes) -> str:

@@ -31,6 +31,7 @@ from balcao.http.creating import REQUIRED_CREATION_KEY
 from balcao.http.json_bodies import (
     ITEMS_MAX,
     ITEMS_USUAL,
+    OPTIONAL_JSON_BODY,
     PAGE_PARAMETERS,
     body_of,
     free_answer,
@@ -52,8 +53,6 @@ _BATCH = f"{ADDRESS}/{{id}}"
 
 # The file of a new batch, read in pieces.
 FILE_BODY = BodyLimit(BOUNDS.file_bytes, tuple(kind.encode() for kind in MEDIA_TYPES))
-# Bodies of commands on a batch; most of them need none.
-COMMAND_BODY = BodyLimit(65_536, (b"application/json",), may_be_empty=True)
 
 _OWN = ("operacao", "nome")
 _COLUMN = "coluna_"  # precedes a role in the parameter that names its column
@@ -178,7 +177,7 @@ _CREATION_PROBLEMS = (
 
 _BatchesRoute = partial(Route, needs_key=True, tag=TAG_BATCHES, text=_ABOUT_BATCH)
 _BatchRoute = partial(_BatchesRoute, name="lote", parameters=(_ID,), gives=[_ONE])
-_CommandRoute = partial(_BatchRoute, method="POST", body=COMMAND_BODY)
+_CommandRoute = partial(_BatchRoute, method="POST", body=OPTIONAL_JSON_BODY)
 
 
 def _file_route(name: str, media_type: str) -> Route:

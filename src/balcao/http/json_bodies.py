@@ -22,6 +22,8 @@ T = TypeVar("T")
 # The limits of a body, unless its route sets others (contract 12.6).
 JSON_BODY: Final = BodyLimit(65_536, (b"application/json",))
 
+OPTIONAL_JSON_BODY: Final = BodyLimit(JSON_BODY.bytes_max, JSON_BODY.media_types, may_be_empty=True)
+
 ITEMS_MAX: Final = 1_000
 ITEMS_USUAL: Final = 100
 

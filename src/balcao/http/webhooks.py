@@ -24,6 +24,7 @@ from balcao.http.contents import Json, RequestBody
 from balcao.http.creating import CREATION_KEY, Creation
 from balcao.http.json_bodies import (
     JSON_BODY,
+    OPTIONAL_JSON_BODY,
     PAGE_PARAMETERS,
     body_of,
     free_answer,
@@ -263,7 +264,7 @@ class WebhookRoutes:
         f"{_ADDRESS}/{{id}}/girar-segredo",
         "webhook_segredo",
         method="POST",
-        body=JSON_BODY,
+        body=OPTIONAL_JSON_BODY,
         id="girar_segredo_do_webhook",
         summary="Trocar o segredo",
         text=(
@@ -271,12 +272,13 @@ class WebhookRoutes:
             " assinaturas dos dois. 0: o anterior deixa de valer na hora." + _WITH_KEY
         ),
         parameters=(_ID, CREATION_KEY),
-        takes=RequestBody([Json(RotationBody(24))]),
+        takes=RequestBody([Json(RotationBody(24))], required=False),
         gives=[_SECRET],
         problems=(*_WRITING, *_ONCE, errors.WebhookNotFound),
     )
     async def rotate(self, request: Request) -> Answer:
-        caller, body = _administering(request), body_of(request, RotationBody)
+        caller = _administering(request)
+        body = body_of(request, RotationBody) if request.body else RotationBody()
 
         async def make(keep: MakeAnswer[Shown]) -> Shown:
             return await self.webhooks.rotate(

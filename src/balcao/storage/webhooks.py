@@ -18,6 +18,11 @@ class Resend(msgspec.Struct, frozen=True, gc=False):
     from_ms: int  # planned at these instants
     to_ms: int
 
+    @property
+    def is_queued(self) -> bool:
+        """Whether all its deliveries wait for their attempts, or were made."""
+        return self.after >= self.until
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Webhook:
@@ -38,6 +43,8 @@ class Webhook:
     created_ms: int
     planned_event: int
     failing_ms: int | None
+    failed_ms: int | None
+    failed_for_ms: int  # up to `failed_ms`
     success_ms: int | None
     last_status: int | None
     resend: Resend | None

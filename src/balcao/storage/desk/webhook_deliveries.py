@@ -21,6 +21,7 @@ from balcao.core.webhooks import (
     OFF,
     Attempt,
     DeliveryState,
+    failed_for_ms,
     is_wanted,
     retry_ms,
     state_after_failure,
@@ -85,9 +86,14 @@ _RECORD = (
     " at_ms = ?, status = ?, duration_ms = ?, response = ? WHERE delivery_id = ?"
     " AND (next_ms IS NOT NULL OR state = 'desistiu' AND ? = 1) RETURNING event_id"
 )
+# It was given up while it was open: the attempt is shown, and changes nothing else.
+_RECORD_LATE = (
+    "UPDATE webhook_delivery SET attempts = attempts + 1, at_ms = ?, status = ?, duration_ms = ?,"
+    " response = ? WHERE delivery_id = ? AND state = 'desistiu'"
+)
 _STANDING = (
-    "UPDATE webhook SET state = ?, reason = ?, failing_ms = ?, success_ms = ?, last_status = ?"
-    " WHERE webhook_id = ?"
+    "UPDATE webhook SET state = ?, reason = ?, failing_ms = ?, failed_ms = ?, failed_for_ms = ?,"
+    " success_ms = ?, last_status = ? WHERE webhook_id = ?"
 )
 _LIST = (
     "SELECT d.delivery_id, d.event_id, e.kind, d.state, d.attempts, d.created_ms, d.next_ms,"
@@ -181,7 +187,9 @@ class WebhookDeliveries:
                 if webhook is None:
                     return None
                 rows: Any = connection.execute(_DUE, (webhook_id, now_ms, limit)).fetchall()
-                if not rows and webhook.resend is not None:
+                if not rows and webhook.resend is not None and webhook.resend.is_queued:
+                    _store_resend(connection, webhook_id, None)  # each of them was attempted
+                elif not rows and webhook.resend is not None:
                     _continue_resend(connection, webhook, webhook.resend, now_ms)
                     rows = connection.execute(_DUE, (webhook_id, now_ms, limit)).fetchall()
                 return webhook, [DueDelivery(*row) for row in rows]
@@ -387,20 +395,24 @@ def _record(connection: SqlConnection, webhook: Webhook, made: MadeAttempt) -> D
         delivery.delivery_id, int(attempt.succeeded),
     )  # fmt: skip
     if not connection.execute(_RECORD, values).fetchall():
+        shown = (attempt.at_ms, attempt.status, attempt.duration_ms, attempt.text)
+        connection.execute(_RECORD_LATE, (*shown, delivery.delivery_id))
         return None
     if not webhook.is_on:
         return state
     now_ms = attempt.at_ms + attempt.duration_ms
     if attempt.succeeded:
-        values = ("ativo", None, None, now_ms, attempt.status, webhook.webhook_id)
+        values = ("ativo", None, None, None, 0, now_ms, attempt.status, webhook.webhook_id)
         connection.execute(_STANDING, values)
         return state
     if is_ping and attempt.status != 410:
         return state
     failing_ms = webhook.failing_ms if webhook.failing_ms is not None else attempt.at_ms
-    new_state, reason = state_after_failure(failing_ms, attempt.status, now_ms)
+    lasted_ms = failed_for_ms(webhook.failed_for_ms, webhook.failed_ms, now_ms)
+    new_state, reason = state_after_failure(lasted_ms, attempt.status)
     values = (
-        new_state, reason, failing_ms, webhook.success_ms, attempt.status, webhook.webhook_id,
+        new_state, reason, failing_ms, now_ms, lasted_ms, webhook.success_ms, attempt.status,
+        webhook.webhook_id,
     )  # fmt: skip
     connection.execute(_STANDING, values)
     events = []
@@ -440,9 +452,8 @@ def _continue_resend(
     ).fetchall()
     for (delivery_id,) in rows:
         connection.execute(_REPEAT, (now_ms, delivery_id)).fetchall()
-    left = len(rows) == RESENT_AT_ONCE
-    following = msgspec.structs.replace(resend, after=rows[-1][0]) if left else None
-    _store_resend(connection, webhook.webhook_id, following)
+    after = rows[-1][0] if len(rows) == RESENT_AT_ONCE else resend.until
+    _store_resend(connection, webhook.webhook_id, msgspec.structs.replace(resend, after=after))
 
 
 def _store_resend(connection: SqlConnection, webhook_id: str, resend: Resend | None) -> None:

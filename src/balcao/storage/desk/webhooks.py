@@ -44,7 +44,8 @@ _CREATE = (
 )
 _CHANGE = "UPDATE webhook SET url = ?, kinds = ?, clients = ?, description = ? WHERE webhook_id = ?"
 _SWITCH_ON = (
-    "UPDATE webhook SET state = 'ativo', reason = NULL, failing_ms = NULL WHERE webhook_id = ?"
+    "UPDATE webhook SET state = 'ativo', reason = NULL, failing_ms = NULL, failed_ms = NULL,"
+    " failed_for_ms = 0 WHERE webhook_id = ?"
 )
 _SWITCH_OFF = (
     "UPDATE webhook SET state = 'desligado', reason = ?, resend = NULL WHERE webhook_id = ?"

@@ -228,6 +228,8 @@ CREATE TABLE webhook (
     created_ms bigint NOT NULL,
     planned_event bigint NOT NULL,  -- deliveries exist for events up to this one
     failing_ms bigint NULL,      -- first failure since the last success
+    failed_ms bigint NULL,      -- the last one
+    failed_for_ms bigint NOT NULL DEFAULT 0,  -- between them, without time that had no attempts
     success_ms bigint NULL,
     last_status bigint NULL,
     resend text COLLATE "C" NULL,      -- JSON: a repetition under way

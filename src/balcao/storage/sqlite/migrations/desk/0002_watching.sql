@@ -197,6 +197,8 @@ CREATE TABLE webhook (
     created_ms    INTEGER NOT NULL,
     planned_event INTEGER NOT NULL,  -- deliveries exist for events up to this one
     failing_ms    INTEGER NULL,      -- first failure since the last success
+    failed_ms     INTEGER NULL,      -- the last one
+    failed_for_ms INTEGER NOT NULL DEFAULT 0,  -- between them, without time that had no attempts
     success_ms    INTEGER NULL,
     last_status   INTEGER NULL,
     resend        TEXT    NULL,      -- JSON: a repetition under way
