@@ -45,6 +45,21 @@ def test_own_lookups_bring_certificates_up_to_date(world: Service) -> None:
     }
     assert events(world) == []
 
+    shown = world.get(f"/carteira/v1/itens/{item}").json["papeis"]
+    assert shown[1] == {
+        "id": found["certidao_federal"].paper_id, "tipo": "certidao_federal", "uf": None,
+        "nome": None, "nota": None, "estado": "valida", "valida_ate": "2026-12-17",
+        "emitida_em": "2026-06-20", "prorrogada_ate": None, "ato": None,
+        "recibo": asked[0].json["print"], "request_id": asked[0].json["request_id"],
+        "compras": 0, "tentativas": 0, "proxima_em": None, "motivo": None,
+    }  # fmt: skip
+    assert [each["tipo"] for each in shown] == sorted(found)
+    listed = {one["id"]: one["papeis"] for one in world.get("/carteira/v1/itens").json["itens"]}
+    assert listed[item] == shown
+    assert [each["estado"] for each in listed[branch]] == [
+        "sem_certidao", "valida", "valida", "sem_certidao",
+    ]  # fmt: skip
+
     # From the cache, on the fast path, the answer is the one that is known.
     before = papers(world, item)
     assert world.get(federal_of(BRANCH)).credits == 1

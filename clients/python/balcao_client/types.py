@@ -1680,7 +1680,7 @@ class ItemDaCarteira(TypedDict):
     `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
     nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
     """
-    papeis: list[dict[str, object]]
+    papeis: list[CertidaoDoItem]
     """As certidões do item."""
     cadastro: CadastroDoItem | None
     """A empresa, como foi vista por último."""
@@ -1702,6 +1702,59 @@ class ItemDaCarteira(TypedDict):
     """Quando entrou na carteira."""
     novo: NotRequired[bool]
     """Se entrou agora. Só na resposta do POST."""
+
+
+class CertidaoDoItem(TypedDict):
+    """Uma certidão de um item da carteira."""
+
+    id: str
+    """Identificador da certidão."""
+    tipo: Literal[
+        "certidao_federal",
+        "certidao_estadual",
+        "certidao_trabalhista",
+        "regularidade_fgts",
+        "outra",
+    ]
+    """O tipo. `outra`: incluída à mão."""
+    uf: str | None
+    """A UF, de uma certidão estadual."""
+    nome: str | None
+    """O nome, de uma incluída à mão."""
+    nota: str | None
+    """A nota, de uma incluída à mão."""
+    estado: Literal[
+        "sem_certidao",
+        "valida",
+        "a_vencer",
+        "renovando",
+        "vencida",
+        "nao_emitida",
+        "positiva",
+        "positiva_com_efeito_de_negativa",
+        "nao_verificada",
+    ]
+    """O estado de hoje."""
+    valida_ate: str | None
+    """O último dia em que vale, com as prorrogações."""
+    emitida_em: str | None
+    """Quando foi emitida."""
+    prorrogada_ate: str | None
+    """O último dia segundo um ato que a prorrogou."""
+    ato: str | None
+    """O ato que a prorrogou."""
+    recibo: str | None
+    """O endereço do comprovante, ou do arquivo enviado."""
+    request_id: str | None
+    """O `request_id` da consulta que a trouxe."""
+    compras: int
+    """Renovações cobradas da validade atual, feitas pela carteira."""
+    tentativas: int
+    """Renovações tentadas da validade atual."""
+    proxima_em: str | None
+    """A próxima renovação prevista."""
+    motivo: str | None
+    """O código da última falha, ou por que não é renovada agora."""
 
 
 class CadastroDoItem(TypedDict):
@@ -2303,7 +2356,7 @@ class RespostaItem(TypedDict):
     `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
     nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
     """
-    papeis: list[dict[str, object]]
+    papeis: list[CertidaoDoItem]
     """As certidões do item."""
     cadastro: CadastroDoItem | None
     """A empresa, como foi vista por último."""

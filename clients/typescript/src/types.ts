@@ -1568,7 +1568,7 @@ export interface ItemDaCarteira {
    */
   vigiar: Array<string>;
   /** As certidões do item. */
-  papeis: Array<Record<string, unknown>>;
+  papeis: Array<CertidaoDoItem>;
   /** A empresa, como foi vista por último. */
   cadastro: CadastroDoItem | null;
   /** As inscrições estaduais. */
@@ -1589,6 +1589,42 @@ export interface ItemDaCarteira {
   criado_em: string;
   /** Se entrou agora. Só na resposta do POST. */
   novo?: boolean;
+}
+
+/** Uma certidão de um item da carteira. */
+export interface CertidaoDoItem {
+  /** Identificador da certidão. */
+  id: string;
+  /** O tipo. `outra`: incluída à mão. */
+  tipo: "certidao_federal" | "certidao_estadual" | "certidao_trabalhista" | "regularidade_fgts" | "outra";
+  /** A UF, de uma certidão estadual. */
+  uf: string | null;
+  /** O nome, de uma incluída à mão. */
+  nome: string | null;
+  /** A nota, de uma incluída à mão. */
+  nota: string | null;
+  /** O estado de hoje. */
+  estado: "sem_certidao" | "valida" | "a_vencer" | "renovando" | "vencida" | "nao_emitida" | "positiva" | "positiva_com_efeito_de_negativa" | "nao_verificada";
+  /** O último dia em que vale, com as prorrogações. */
+  valida_ate: string | null;
+  /** Quando foi emitida. */
+  emitida_em: string | null;
+  /** O último dia segundo um ato que a prorrogou. */
+  prorrogada_ate: string | null;
+  /** O ato que a prorrogou. */
+  ato: string | null;
+  /** O endereço do comprovante, ou do arquivo enviado. */
+  recibo: string | null;
+  /** O `request_id` da consulta que a trouxe. */
+  request_id: string | null;
+  /** Renovações cobradas da validade atual, feitas pela carteira. */
+  compras: number;
+  /** Renovações tentadas da validade atual. */
+  tentativas: number;
+  /** A próxima renovação prevista. */
+  proxima_em: string | null;
+  /** O código da última falha, ou por que não é renovada agora. */
+  motivo: string | null;
 }
 
 /** A empresa como foi vista por último. */
@@ -2163,7 +2199,7 @@ export interface RespostaItem {
    */
   vigiar: Array<string>;
   /** As certidões do item. */
-  papeis: Array<Record<string, unknown>>;
+  papeis: Array<CertidaoDoItem>;
   /** A empresa, como foi vista por último. */
   cadastro: CadastroDoItem | null;
   /** As inscrições estaduais. */

@@ -17,6 +17,7 @@ from balcao.core.wallet import (
     ITEMS_AT_ONCE,
     SYNCED_AT_ONCE,
     ItemRequest,
+    WalletItem,
     WalletSettings,
     check_notices,
     check_recheck,
@@ -35,6 +36,7 @@ from balcao.http.json_bodies import (
     id_cursor,
     limit_of,
 )
+from balcao.http.paper_types import paper_view
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer, Route
 from balcao.http.texts import TAG_WALLET, TEXT, UUID_SCHEMA
@@ -42,6 +44,7 @@ from balcao.http.wallet_batches import BATCH, BATCH_PROBLEMS, batch_named, lines
 from balcao.http.wallet_types import (
     EXAMPLE_ITEM,
     EXAMPLE_WALLET,
+    ItemAnswer,
     ItemBody,
     ItemChangeBody,
     ItemsAnswer,
@@ -219,7 +222,7 @@ class WalletRoutes:
             caller.account_id, chosen, after=after, limit=limit + 1
         )
         cursor = found[limit - 1].item_id if len(found) > limit else None
-        return free_answer(ItemsAnswer([*map(item_answer, found[:limit])], cursor))
+        return free_answer(ItemsAnswer(self._items(found[:limit]), cursor))
 
     @_WalletRoute(
         _ITEMS,
@@ -270,7 +273,7 @@ class WalletRoutes:
             return await creation.once(
                 request,
                 lambda keep: self.wallet.add(caller, line, keep, retroactive=retroactive),
-                _added,
+                self._added,
             )
         assert not isinstance(body.itens, msgspec.UnsetType)
         if body != NewItemsBody(itens=body.itens):
@@ -297,9 +300,7 @@ class WalletRoutes:
     )
     async def show_item(self, request: Request) -> Answer:
         """Return one item."""
-        return free_answer(
-            item_answer(self.parts.desk.wallets.one(request.account_id, request.rest))
-        )
+        return self._item(self.parts.desk.wallets.one(request.account_id, request.rest))
 
     @_WalletRoute(
         _ITEM,
@@ -324,7 +325,7 @@ class WalletRoutes:
             birth=body.data_nascimento,
             handled=None if isinstance(body.tratado, msgspec.UnsetType) else body.tratado,
         )
-        return free_answer(item_answer(changed))
+        return self._item(changed)
 
     @_WalletRoute(
         _ITEM,
@@ -342,7 +343,7 @@ class WalletRoutes:
         ended = await self.parts.desk.wallets.end(
             request.account_id, request.rest, self.parts.now_ms()
         )
-        return free_answer(item_answer(ended))
+        return free_answer(item_answer(ended, ()))
 
     @_WalletRoute(
         f"{ADDRESS}/sincronizar",
@@ -473,6 +474,26 @@ class WalletRoutes:
             lambda added: free_answer(lines_answer([*added.outcomes, *invalid]), status),
         )
 
+    def _added(self, added: Added) -> Answer:
+        return self._item(added.item, new=added.new, status=201 if added.new else 200)
+
+    def _item(self, item: WalletItem, *, new: bool | None = None, status: int = 200) -> Answer:
+        (answer,) = self._items([item], new=new)
+        return free_answer(answer, status)
+
+    def _items(
+        self, items: Sequence[WalletItem], *, new: bool | None = None
+    ) -> Sequence[ItemAnswer]:
+        """Return items with their certificates."""
+        papers = self.parts.desk.wallets.papers([item.item_id for item in items])
+        if not papers:
+            return [item_answer(item, (), new=new) for item in items]
+        view = paper_view(self.parts, items[0].account_id)
+        return [
+            item_answer(item, view.answers(papers.get(item.item_id, ()), item.item_id), new=new)
+            for item in items
+        ]
+
     def _wallet(self, account_id: int, settings: WalletSettings | None) -> Answer:
         wallets = self.parts.desk.wallets
         return free_answer(
@@ -487,10 +508,6 @@ class WalletRoutes:
 
 def _flag(flag: Flag, request: Request) -> bool:
     return flag.read(Parameters(request.query, request.headers, (flag.name,)))
-
-
-def _added(added: Added) -> Answer:
-    return free_answer(item_answer(added.item, new=added.new), 201 if added.new else 200)
 
 
 def _edited(body: WalletChangeBody, before: WalletSettings) -> WalletSettings:

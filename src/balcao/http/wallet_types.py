@@ -1,7 +1,7 @@
 """Bodies of `/carteira/v1` (contract 20.1, 20.2)."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,6 +22,7 @@ from balcao.core.wallet import (
     WalletItem,
     WalletSettings,
 )
+from balcao.http.paper_types import EXAMPLE_PAPER, PaperAnswer
 from balcao.http.texts import COUNT, WHEN
 from balcao.lookup.wallet import ItemLine
 from balcao.storage.desk.wallet.planning import Outcome
@@ -146,7 +147,7 @@ class ItemAnswer(msgspec.Struct, frozen=True):
     cliente: Annotated[str | None, _CLIENT]
     etiquetas: Annotated[Sequence[str], _TAGS]
     vigiar: Annotated[Sequence[str], _WATCHED]
-    papeis: Annotated[Sequence[Mapping[str, Any]], doc("As certidões do item.")]
+    papeis: Annotated[Sequence[PaperAnswer], doc("As certidões do item.")]
     cadastro: Annotated[RegistryFacts | None, doc("A empresa, como foi vista por último.")]
     inscricoes: Annotated[Sequence[RegistrationAnswer], doc("As inscrições estaduais.")]
     suframa: Annotated[SuframaAnswer | None, doc("A situação na Suframa.")]
@@ -267,9 +268,9 @@ class WalletAnswer(msgspec.Struct, frozen=True):
 
 
 EXAMPLE_ITEM = ItemAnswer(
-    _ID, "90010001000100", "17", "loja-7", ("fornecedores",), ("cadastro", "socios", "simples"),
-    (), RegistryFacts("EMPRESA EXEMPLO LTDA", "ATIVA", "2001-02-03", "2026-07"), (), None, None,
-    None, 0, None, None, _WHEN,
+    _ID, "90010001000100", "17", "loja-7", ("fornecedores",), ("cadastro", "certidao_federal"),
+    (EXAMPLE_PAPER,), RegistryFacts("EMPRESA EXEMPLO LTDA", "ATIVA", "2001-02-03", "2026-07"), (),
+    None, None, None, 0, None, None, _WHEN,
 )  # fmt: skip
 EXAMPLE_WALLET = WalletAnswer(
     Renewal(), Recheck(7), 0, Notices(), 1, 10_000,
@@ -308,7 +309,9 @@ def change_of(sent: ItemChangeBody) -> ItemRequest:
     )
 
 
-def item_answer(item: WalletItem, *, new: bool | None = None) -> ItemAnswer:
+def item_answer(
+    item: WalletItem, papers: Sequence[PaperAnswer], *, new: bool | None = None
+) -> ItemAnswer:
     """Return the API's representation of an item. `new`: in the answer that adds it."""
     return ItemAnswer(
         item.item_id,
@@ -317,7 +320,7 @@ def item_answer(item: WalletItem, *, new: bool | None = None) -> ItemAnswer:
         item.client,
         item.tags,
         item.watched,
-        (),
+        papers,
         item.registry,
         [msgspec.convert(one, RegistrationAnswer) for one in item.registrations],
         None if item.suframa is None else msgspec.convert(item.suframa, SuframaAnswer),

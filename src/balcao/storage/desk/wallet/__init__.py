@@ -1,12 +1,13 @@
 """The portfolios of accounts on any engine (contract 20.1, 20.2)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from balcao.core.errors import ItemNotFound
+from balcao.core.papers import Paper
 from balcao.core.people import Signature
 from balcao.core.wallet import WalletItem, WalletSettings
 from balcao.storage.connection import OpenReader, SqlConnection
@@ -16,6 +17,7 @@ from balcao.storage.desk.events import lock_account
 from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.desk.wallet import items
 from balcao.storage.desk.wallet.items import ItemFilter
+from balcao.storage.desk.wallet.papers import read_papers
 from balcao.storage.desk.wallet.planning import (
     NO_REGISTRY,
     Entry,
@@ -132,6 +134,10 @@ class Wallets:
     ) -> Sequence[WalletItem]:
         """Return items in force whose ids are greater than `after`, oldest first."""
         return items.read_page(self._connection, account_id, chosen, after, limit)
+
+    def papers(self, item_ids: Sequence[str]) -> Mapping[str, Sequence[Paper]]:
+        """Return the certificates of items by item id. Items without any are left out."""
+        return read_papers(self._connection, item_ids)
 
     def sealed(self, account_id: int, item_id: str) -> bytes | None:
         """Return the sealed CPF and birth date of a person's item in force."""
