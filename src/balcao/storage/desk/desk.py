@@ -44,6 +44,7 @@ from balcao.storage.desk.rechecks import Rechecks
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
+from balcao.storage.desk.wallet.paper_list import PaperList
 from balcao.storage.desk.webhook_deliveries import WebhookDeliveries
 from balcao.storage.desk.webhooks import Webhooks
 from balcao.storage.engine import Engine, OnCharged
@@ -66,7 +67,8 @@ class Desk(DeskQueries):
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
     `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
     visits and messages), `webhooks`, `webhook_deliveries`, `rechecks` (scheduled lookups of
-    portfolios), `wallets` (portfolios), `portfolio_views` (for pages), `months` (changes of
+    portfolios), `wallets` (portfolios), `paper_list` (their certificates),
+    `portfolio_views` (for pages), `months` (changes of
     the month in use), `totals` (charges by day), `exports` (files that take long
     to write), `availability` (success of sources), `deprecated_uses` (of deprecated features),
     `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of receipts),
@@ -94,6 +96,7 @@ class Desk(DeskQueries):
         self.event_readers = EventReaders(engine)
         self.rechecks = Rechecks(engine)
         self.wallets = Wallets(engine)
+        self.paper_list = PaperList(engine)
         self.months = Months(engine)
         self.portfolio_views = PortfolioViews(engine)
         self.totals = DailyTotals(engine)
