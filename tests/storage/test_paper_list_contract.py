@@ -84,7 +84,7 @@ def test_papers_are_listed_and_counted(engine: Engine, desk: Desk, ana: Account)
     assert counts.by_expiry == {"7": 1, "15": 1, "30": 2, "mes": 1, "vencidas": 1}
     assert (counts.total, counts.positive, counts.without) == (5, 1, 1)
     months = papers.by_day(number, PaperFilter(days=DayRange(day(0), day(30))), STANDING)
-    assert {at: found.count for at, found in months.items()} == {day(3): 1, day(20): 1}
+    assert {at: found.papers for at, found in months.items()} == {day(3): 1, day(20): 1}
     fed, count = papers.feed(number, PaperFilter(), STANDING, 1)
     assert ([each.paper.kind for each in fed], count) == (["certidao_trabalhista"], 3)
     assert len([*papers.each(number, PaperFilter(), STANDING)]) == 5

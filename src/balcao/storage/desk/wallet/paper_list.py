@@ -107,9 +107,9 @@ class PaperCounts(msgspec.Struct, frozen=True, gc=False):
 
 
 class PapersOfDay(NamedTuple):
-    """The certificates of one last day: their number, and the first of them."""
+    """The certificates of one last day: how many, and the first of them."""
 
-    count: int
+    papers: int
     first: Sequence[ListedPaper]
 
 
