@@ -71,6 +71,9 @@ def test_an_empty_page_goes_on_after_events_of_other_types(world: Service) -> No
         ("depois=1-2-3", "CURSOR_INVALIDO"),
         ("depois=", "CURSOR_INVALIDO"),
         ("depois=%D9%A1-1", "CURSOR_INVALIDO"),
+        ("depois=1-1800000000000", "CURSOR_INVALIDO"),  # ahead of all events
+        ("item=%00", "PARAMETRO_INVALIDO"),
+        ("cliente=loja%00", "PARAMETRO_INVALIDO"),
     ],
 )
 def test_refusals(world: Service, query: str, code: str) -> None:

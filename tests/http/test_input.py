@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from balcao.core.access import KeyRestrictions
 from tests.lookups import SAMPLES, Sample
 from tests.records import CNPJ, a_company, company, sintegra, state, suframa
 from tests.service import Client, Service
@@ -253,3 +254,25 @@ def test_parameters_of_other_operations_are_unknown(world: Service) -> None:
 def test_an_empty_query_is_accepted(world: Service) -> None:
     world.source.finds(a_company(nome_empresarial="X LTDA"))
     assert world.get(company() + "?").json["response"]["nome_empresarial"] == "X LTDA"
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/eventos/v1?item=%00", 400, "PARAMETRO_INVALIDO"),
+        ("/carteira/v1/itens?cliente=%00", 400, "PARAMETRO_INVALIDO"),
+        ("/conta/v1/orcamentos?cursor=1%00", 400, "PARAMETRO_INVALIDO"),
+        ("/carteira/v1/itens/%00", 404, "ITEM_NAO_ENCONTRADO"),
+        ("/webhooks/v1/%00", 404, "WEBHOOK_NAO_ENCONTRADO"),
+        ("/webhooks/v1/a%00/entregas", 404, "WEBHOOK_NAO_ENCONTRADO"),
+        ("/conta/v1/orcamentos/%00", 404, "ORCAMENTO_NAO_ENCONTRADO"),
+        ("/lotes/v1/%00", 404, "LOTE_NAO_ENCONTRADO"),
+        ("/cotacoes/v2/cnpj-receita-federal/%00", 400, "CNPJ_INVALIDO"),
+    ],
+)
+def test_the_null_character_reaches_no_database(
+    world: Service, path: str, status: int, code: str
+) -> None:
+    administering = KeyRestrictions(administers=True)
+    answer = world.get(path, world.another_key(world.client, restrictions=administering))
+    assert (answer.status, answer.code) == (status, code)

@@ -42,6 +42,13 @@ def test_a_cause_has_one_event(engine: Engine, desk: Desk, ana: Account, bruno: 
     assert event_number("evt_x") is None
 
 
+def test_the_last_number_outlives_its_event(engine: Engine, desk: Desk, ana: Account) -> None:
+    assert engine.run(desk.events.last_number()) == 0
+    engine.commit(desk, an_event(ana), an_event(ana))
+    engine.run(desk.events.purge(NOW + 1))
+    assert (engine.run(desk.events.last()), engine.run(desk.events.last_number())) == (0, 2)
+
+
 def test_events_never_change(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.commit(desk, an_event(ana))
     for change in ("kind = 'x'", "body = 'x'", "at_ms = 1"):

@@ -10,7 +10,7 @@ import msgspec
 from balcao.core import event_feed
 from balcao.core.budgets import iso_instant
 from balcao.core.described import described, doc
-from balcao.core.errors import ClientRequired, InvalidParameter, TagWithCpf
+from balcao.core.errors import ClientRequired, InvalidCursor, InvalidParameter, TagWithCpf
 from balcao.core.event_feed import FeedCursor, FeedFilter, FeedPage
 from balcao.core.event_types import EVENT_TYPES, kinds_named
 from balcao.core.events import StoredEvent, event_id
@@ -100,6 +100,8 @@ class EventPages:
                 raise event_feed.expired(oldest, last, now_ms)
         number = 0 if cursor is None else cursor.number
         stored = await self.events.page(account_id, number, limit + 1, since_ms, only)
+        if number > stored.last and number > await self.events.last_number():
+            raise InvalidCursor  # of another installation
         return event_feed.page_after(cursor, stored, limit, now_ms)
 
     async def answer(

@@ -19,6 +19,7 @@ from balcao.core.errors import (
     AddressNotAllowed,
     BalcaoError,
     InvalidInput,
+    InvalidParameter,
     KeyRefused,
     MethodNotAllowed,
     OperationNotAllowed,
@@ -298,6 +299,8 @@ class Front:
             and caller.restrictions.compat_api is not None
         ):
             raise OperationNotAllowed  # only lookups of its compatible API
+        if route.errors_of is None and _has_nul(request.query):  # quotes refuse it as lookups do
+            raise InvalidParameter("A consulta não pode ter o caractere nulo (%00).")
         body, pieces = b"", None
         if route.body is not None and route.reads_body(request.method):
             if route.in_pieces:
@@ -307,7 +310,7 @@ class Front:
                 body = await route.body.read(request.headers, pieces_of(receive))
         request = msgspec.structs.replace(
             request,
-            rest=context.rest,
+            rest=context.rest.replace("\0", "\ufffd"),  # no database stores it
             caller=caller,
             body=body,
             pieces=pieces,
@@ -410,6 +413,11 @@ def _key_in(request: Request, context: RequestContext) -> bytes | None:
     if compat is None:
         return request.headers.get(b"x-api-key")
     return compat.api.key_in(request.headers)
+
+
+def _has_nul(query: bytes) -> bool:
+    """Return whether a query has the character that no database stores in a text."""
+    return b"%00" in query or b"\0" in query
 
 
 def _echo(request: Request) -> Headers:

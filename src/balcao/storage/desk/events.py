@@ -46,6 +46,7 @@ class Events:
     def __init__(self, engine: Engine) -> None:
         self._run_in_writer = engine.run_in_writer
         self._open_reader: OpenReader = engine.open_reader
+        self._last_number = engine.queries["last_event_number"]
 
     def after(self, account_id: int, number: int, limit: int) -> Sequence[StoredEvent]:
         """Return an account's events with greater numbers, in the order of their commits."""
@@ -81,6 +82,16 @@ class Events:
             with self._open_reader() as reading:
                 row = reading.execute(_OLDEST, (account_id, since_ms)).fetchone()
                 return None if row is None else stored_event(row), _last_of(reading, account_id)
+
+        return await asyncio.to_thread(read)
+
+    async def last_number(self) -> int:
+        """Return the greatest number given so far, also if that event is gone."""
+
+        def read() -> int:
+            with self._open_reader() as reading:
+                row: Any = reading.execute(self._last_number).fetchone()
+            return int(row[0])
 
         return await asyncio.to_thread(read)
 

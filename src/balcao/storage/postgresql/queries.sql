@@ -235,3 +235,7 @@ UPDATE wallet_item SET registry = j.registry
 FROM (SELECT value ->> 0 AS item_id, value ->> 1 AS registry
       FROM json_array_elements(CAST(? AS json))) AS j
 WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL;
+
+-- The greatest number that an event was ever given, also if the event is gone.
+-- name: last_event_number
+SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('event', 'event_id')), 0);

@@ -174,3 +174,7 @@ UPDATE wallet_item SET registry = j.registry
 FROM (SELECT json_extract(value, '$[0]') AS item_id, json_extract(value, '$[1]') AS registry
       FROM json_each(?)) AS j
 WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL;
+
+-- The greatest number that an event was ever given, also if the event is gone.
+-- name: last_event_number
+SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'event';
