@@ -735,10 +735,10 @@ def test_a_batch_is_a_list_of_items_to_watch(batcher: Batcher, house: Service) -
     lines = [(each["linha"], each["novo"], each["codigo"]) for each in made.json["itens"]]
     assert lines == [(2, True, None), (3, True, None), (4, False, "CNPJ_INVALIDO")]
     items = house.get("/carteira/v1/itens?etiqueta=lote", batcher.client).json["itens"]
-    assert [(each["documento"], each["ref"], each["cliente"]) for each in items] == [
+    assert {(each["documento"], each["ref"], each["cliente"]) for each in items} == {
         (COMPANIES[0], "n-1", "sul"),
         (COMPANIES[1], None, None),
-    ]
+    }
     person = post(f"itens?lote={people}", {"vigiar": ["certidao_federal"]}).json["itens"]
     assert [(each["novo"], each["codigo"]) for each in person] == [(True, None)]
     told = post(f"sincronizar?lote={number}&simular=true", {"cliente": "norte"})

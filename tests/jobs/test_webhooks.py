@@ -6,6 +6,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ async def receiving(tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver
 
 
 def sender(resolve: Any, private: Any = LOOPBACK, ca: Path | None = None) -> Sender:
-    return Sender(tls_context(ca), private, lambda: 1_793_000_000_000, resolve)
+    return Sender(partial(tls_context, ca), private, lambda: 1_793_000_000_000, resolve)
 
 
 def test_a_delivery_over_tls_to_the_address_that_was_checked(
@@ -130,7 +131,7 @@ def test_nothing_connects_to_an_address_that_is_not_allowed(answers: list[str]) 
         raise AssertionError("a connection")
 
     async def run() -> None:
-        guarded = Sender(tls_context(None), (), lambda: 0, resolving(answers), connect)
+        guarded = Sender(partial(tls_context, None), (), lambda: 0, resolving(answers), connect)
         sent = await guarded.send("https://erp.test/", HEADERS, BODY)
         assert (sent.status, str(sent.text)[:18]) == (None, "Nada foi enviado: ")
         assert connections == []
@@ -154,7 +155,7 @@ def test_an_answer_that_changes_is_not_asked_for_again() -> None:
 
     async def run() -> None:
         answers = resolving(["8.8.8.8", "9.9.9.9"], ["127.0.0.1"])
-        guarded = Sender(tls_context(None), (), lambda: 0, answers, connect)
+        guarded = Sender(partial(tls_context, None), (), lambda: 0, answers, connect)
         assert not (await guarded.send("https://erp.test/", HEADERS, BODY)).succeeded
         assert addresses == ["8.8.8.8", "9.9.9.9"]
         await guarded.send("https://erp.test/", HEADERS, BODY)

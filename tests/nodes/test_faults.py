@@ -41,7 +41,11 @@ async def under_load(
     return log
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restarted", "crashed"])
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(signal.SIGINT, marks=pytest.mark.nightly), signal.SIGQUIT],
+    ids=["restarted", "crashed"],
+)
 def test_the_database_is_started_again(cluster: Cluster, how: signal.Signals) -> None:
     def fault(_: RequestLog) -> None:
         with cluster.database.down(how):

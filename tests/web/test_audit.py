@@ -5,10 +5,13 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from balcao.accounts.links import new_token
 from balcao.core.people import Action, Signature, User
 from balcao.service.clock import system_now_ms
-from balcao.web.pages.operator.audit import ACTIONS, PER_PAGE
+from balcao.web.pages.operator import audit
+from balcao.web.pages.operator.audit import ACTIONS
 from tests.opendata.months import Month
 from tests.service import Service, open_service
 from tests.web.browser import Browser, signed_in
@@ -16,6 +19,7 @@ from tests.web.browser import Browser, signed_in
 AUDIT = "/app/operador/auditoria"
 ACCOUNTS = "/app/operador/contas"
 OPERATORS = "/app/operador/operadores"
+PER_PAGE = 10
 
 
 def test_every_action_has_a_name() -> None:
@@ -164,7 +168,8 @@ def test_the_last_operator_who_can_sign_in_stays(tmp_path: Path) -> None:
         assert _user(house, with_password.user_id).suspended_ms is None
 
 
-def test_the_log_is_filtered_and_paged(tmp_path: Path) -> None:
+def test_the_log_is_filtered_and_paged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "PER_PAGE", PER_PAGE)
     with open_service(tmp_path) as house:
         operator = signed_in(house, role="operator")
         number = house.client.account_id

@@ -228,7 +228,7 @@ class _Assembly:
                 self.desk,
                 self.seal,
                 Sender(
-                    tls_context(self.settings.webhook_ca_file),
+                    partial(tls_context, self.settings.webhook_ca_file),
                     self.settings.webhook_private_cidrs,
                     self.clock.now_ms,
                 ),

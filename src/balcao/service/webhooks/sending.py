@@ -9,6 +9,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -50,8 +51,12 @@ class Connection(Protocol):
     async def aclose(self) -> None: ...
 
 
+@cache
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
-    """Return the verification of receivers: the system's authorities and those of a file."""
+    """Return the verification of receivers: the system's authorities and those of a file.
+
+    The first call reads all authorities, for some 70 ms.
+    """
     context = ssl.create_default_context()
     if ca_file is not None:
         context.load_verify_locations(cafile=ca_file)
@@ -62,7 +67,7 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
 class Sender:
     """Sends deliveries. `connect` replaces the network in tests."""
 
-    tls: ssl.SSLContext
+    tls: Callable[[], ssl.SSLContext]  # called in a thread, with the first delivery
     private: Sequence[Network]
     now_ms: Callable[[], int]
     resolve: Resolve = resolve
@@ -103,6 +108,7 @@ class Sender:
         body: bytes,
     ) -> tuple[httpx2.Response, bytes]:
         """Send the body to the first address that accepts a connection."""
+        tls = await asyncio.to_thread(self.tls)
         some = addresses[:ADDRESSES_MAX]
         ends = self.monotonic() + CONNECT_SECONDS
         for number, address in enumerate(some):
@@ -115,7 +121,7 @@ class Sender:
                 content=body,
                 extensions={"timeout": timeout},
             )
-            transport = self._transport(address)
+            transport = self._transport(tls, address)
             try:
                 response = await transport.handle_async_request(request)
                 return response, await _beginning(response)
@@ -126,10 +132,10 @@ class Sender:
                 await transport.aclose()
         raise AssertionError(f"{endpoint.host} has no address")
 
-    def _transport(self, address: str) -> Connection:
+    def _transport(self, tls: ssl.SSLContext, address: str) -> Connection:
         if self.connect is not None:
-            return self.connect(self.tls, address)
-        return DirectTransport(self.tls, connections_max=1, keepalive_seconds=0, address=address)
+            return self.connect(tls, address)
+        return DirectTransport(tls, connections_max=1, keepalive_seconds=0, address=address)
 
 
 async def _beginning(response: httpx2.Response) -> bytes:
