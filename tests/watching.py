@@ -22,6 +22,7 @@ def an_item(
     suframa: Mapping[str, Any] | None = None,
     checked: Mapping[str, int] | None = None,
     recheck: Mapping[str, Any] | None = None,
+    renew: object = None,
     recheck_ms: int | None = None,
 ) -> str:
     """Insert an item and return its number. `checked`: instants of its topics' data."""
@@ -42,6 +43,7 @@ def an_item(
         "suframa": None if suframa is None else json.dumps(suframa),
         "checked": json.dumps({topic: {"data_ms": at} for topic, at in (checked or {}).items()}),
         "recheck": None if recheck is None else json.dumps(recheck),
+        "renew": None if renew is None else json.dumps(renew),
         "recheck_ms": recheck_ms,
         "created_ms": 1,
     }

@@ -12,6 +12,8 @@ from balcao.core.observations import Observation, ObservedCertificate
 from balcao.core.paper_updates import PaperEvent, item_events, paper_update
 from balcao.core.papers import Paper, paper_key
 from balcao.core.questions import Subject
+from balcao.core.renewals import Renews
+from balcao.core.wallet import Renewal
 
 ASKED = 1_000
 HEAD = ItemHead("i1", 7, "90010007000187", False, None, None, (), 0)
@@ -52,7 +54,8 @@ def seen(
 ) -> Observation:
     summary = CertificateSummary(verdict, validity, None, "r1", "application/pdf", issued_on)
     key = paper_key("certidao_federal", "", cnpj, None)
-    answer = ObservedCertificate(key, "fonte", asked_ms, summary, "/r1", 2, client, renews)
+    renewal = None if renews is None else Renews(renews, Renewal(), reissues=True)
+    answer = ObservedCertificate(key, "fonte", asked_ms, summary, "/r1", 2, client, renewal)
     subject: Subject = "federal_certificate"
     return Observation(7, "live", "q1", subject, cnpj, None, (), ASKED + 5, answer)
 
@@ -89,7 +92,7 @@ NEW_COUNTS = {"purchases": 0, "attempts": 0, "failures": 0, "reason": None, "nex
         ),
         pytest.param(
             in_force(), seen("CND", "2027-03-10", renews="p1"), "certidao.mesma",
-            {"purchases": 2, "attempts": 4, "told": 10, "renewing_ms": None, "next_ms": 0},
+            {"purchases": 2, "attempts": 4, "told": 10, "renewing_ms": None, "next_ms": None},
             id="the same by a renewal",
         ),
         pytest.param(

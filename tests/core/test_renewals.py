@@ -11,10 +11,9 @@ from balcao.core.calendar import BRASILIA, from_ms, to_ms
 from balcao.core.errors import NewIssueRefused
 from balcao.core.idempotency import is_valid_key
 from balcao.core.paper_notices import EXPIRED, failing_near_end, notice_due
-from balcao.core.papers import Paper
+from balcao.core.papers import NOT_ISSUED, Paper
 from balcao.core.renewals import (
     AFTER_THE_END,
-    NOT_ISSUED,
     after_failure,
     next_renewal_ms,
     plan_of,

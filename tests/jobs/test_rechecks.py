@@ -15,6 +15,7 @@ from balcao.core.people import Signature
 from balcao.core.registration import Registrations
 from balcao.core.wallet import Recheck
 from balcao.lookup.wallet import SealedPerson
+from balcao.service.purchasing import Purchasing
 from balcao.service.rechecking import Rechecking
 from balcao.storage.people import NewUser
 from tests.records import CNPJ, CPF, OTHER_CNPJ, a_registration
@@ -63,6 +64,7 @@ class Portfolio:
         """Do all that is due, then advance the clock. Return the number of new questions."""
         asked = self.world.source.asked
         self.world.clock.advance(days=days)
+        self.world.run(self.rechecking.purchasing.resume())
         self.world.run(self.rechecking.plan())
         jobs = self.sql("SELECT about FROM job WHERE kind = 'carteira_reconsultar'")
         self.sql("DELETE FROM job WHERE kind = 'carteira_reconsultar'")
@@ -96,8 +98,7 @@ def portfolio(tmp_path: Path) -> Iterator[Portfolio]:
         numbers = iter(range(1_000))
         outcomes: list[str] = []
         rechecking = Rechecking(
-            world.parts,
-            lambda: f"recheck-{next(numbers)}",
+            Purchasing(world.parts, lambda: f"recheck-{next(numbers)}"),
             lambda caller, question: world.standing == "down",
             lambda sealed: SealedPerson(sealed.decode(), None),
             outcomes.append,

@@ -8,6 +8,7 @@ from balcao.core.certificates import CertificateSummary, Verdict
 from balcao.core.ledger import InsufficientFunds
 from balcao.core.observations import Observation, ObservedCertificate
 from balcao.core.papers import PaperKind, paper_key
+from balcao.core.renewals import Renews
 from balcao.storage.desk.desk import Desk
 from tests.records import CNPJ, OTHER_CNPJ
 from tests.storage.engines import Engine
@@ -33,8 +34,9 @@ def brought(
     """Return the observation of a certificate. `cnpj`: None: of a person."""
     person = None if cnpj else PERSON
     summary = CertificateSummary(verdict, validity, None, "r1", "application/pdf", "2026-08-05")
+    renewal = None if renews is None else Renews(renews, None, reissues=True)
     answer = ObservedCertificate(
-        paper_key(kind, uf, cnpj, person), "fonte", asked_ms, summary, "/r1", 2, None, renews
+        paper_key(kind, uf, cnpj, person), "fonte", asked_ms, summary, "/r1", 2, None, renewal
     )
     return Observation(
         account.account_id, "live", request, "federal_certificate", cnpj, person, (), NOW, answer

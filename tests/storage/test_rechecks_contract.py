@@ -55,19 +55,19 @@ def test_schedules_and_stops(engine: Engine, desk: Desk, ana: Account) -> None:
     assert engine.run(stored.plan(NOW)) == 0
     assert engine.run(stored.enqueue_due(NOW)) == 0
     later = NOW + DAY_MS
-    engine.run(stored.stop(number, "saldo", later, None))
-    engine.run(stored.stop(number, "teto", later, None))
+    engine.run(desk.purchases.stop(number, "saldo", later, None))
+    engine.run(desk.purchases.stop(number, "teto", later, None))
     assert engine.run(stored.enqueue_due(later)) == 0
     assert oldest_due_ms(desk.engine.connection, later) is None
-    (stopped,) = engine.run(stored.stopped())
+    (stopped,) = engine.run(desk.purchases.stopped())
     assert stopped.reason == "saldo"
-    engine.run(stored.resume(stopped, later))
-    engine.run(stored.resume(stopped, later))
-    engine.run(stored.stop(number, "saldo", later + 1, None))
-    (again,) = engine.run(stored.stopped())
-    engine.run(stored.resume(stopped, later))
-    assert engine.run(stored.stopped()) == [again]
-    engine.run(stored.resume(again, later))
+    engine.run(desk.purchases.resume(stopped, later))
+    engine.run(desk.purchases.resume(stopped, later))
+    engine.run(desk.purchases.stop(number, "saldo", later + 1, None))
+    (again,) = engine.run(desk.purchases.stopped())
+    engine.run(desk.purchases.resume(stopped, later))
+    assert engine.run(desk.purchases.stopped()) == [again]
+    engine.run(desk.purchases.resume(again, later))
     events = desk.events.after(number, 0, 10)
     assert [each.kind for each in events] == ["carteira.parada", "carteira.retomada"]
     assert msgspec.json.decode(events[0].body) == {
@@ -140,4 +140,4 @@ def test_an_account_is_locked_before_its_items(
     assert tables == ["account", "wallet_item"]
     held = desk.data_subjects.held(person)
     engine.run(noted(_forget_items(held.items)))
-    assert tables == ["account", "event", "wallet_tag", "wallet_item"]
+    assert tables == ["account", "event", "wallet_item_paper", "wallet_tag", "wallet_item"]

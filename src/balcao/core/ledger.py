@@ -20,6 +20,7 @@ from balcao.core.events import NewEvent
 from balcao.core.idempotency import RecordedAnswer
 from balcao.core.observations import Observation
 from balcao.core.people import Action, Signature
+from balcao.core.renewals import Renews
 from balcao.core.result_summary import ResultSummary
 
 Origin: TypeAlias = Literal["cache", "online"]
@@ -33,7 +34,7 @@ class RequestTags(msgspec.Struct, frozen=True, gc=False):
     reference: str | None = None  # `X-Referencia`
     batch_id: str | None = None  # if it is a row of a batch; not stored in the ledger
     of_wallet: bool = False  # if the portfolio bought it; not stored in the ledger
-    renews: str | None = None  # the portfolio's certificate that it renews; not stored either
+    renews: Renews | None = None  # the portfolio's certificate that it renews; not stored either
 
 
 NO_TAGS = RequestTags()

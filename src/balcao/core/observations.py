@@ -5,6 +5,7 @@ import msgspec
 from balcao.core.certificates import CertificateSummary
 from balcao.core.papers import PaperKey
 from balcao.core.questions import Mode, Subject
+from balcao.core.renewals import Renews
 
 # Operations whose answers change an item.
 OBSERVED_SUBJECTS: frozenset[Subject] = frozenset(
@@ -32,7 +33,7 @@ class ObservedCertificate(msgspec.Struct, frozen=True, gc=False):
     receipt: str | None  # its address
     credits: int  # charged for it
     client: str | None = None  # `X-Cliente`
-    renews: str | None = None  # the portfolio's certificate that a scheduled lookup renews
+    renews: Renews | None = None  # the portfolio's certificate that a scheduled lookup renews
 
 
 class Observation(msgspec.Struct, frozen=True, gc=False):

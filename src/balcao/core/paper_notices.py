@@ -4,7 +4,12 @@ from collections.abc import Collection
 from datetime import date
 from typing import Final
 
+from balcao.core.budgets import iso_instant
+from balcao.core.paper_updates import NOT_RENEWED, PaperEvent
 from balcao.core.papers import Paper, days_left
+
+EXPIRING: Final = "certidao.a_vencer"
+EXPIRED_KIND: Final = "certidao.vencida"
 
 EXPIRED: Final = 0  # as a notice: the last day has passed
 
@@ -37,6 +42,52 @@ def may_expire(paper: Paper) -> bool:
     if paper.last_day is None:
         return False
     return paper.kind == "outra" or paper.verdict in {"CND", "CPEND"}
+
+
+def notice_event(paper: Paper, notice: int, today: date, *, renews_itself: bool) -> PaperEvent:
+    """Return the event of a notice that is due."""
+    assert paper.last_day is not None
+    about = f"/{paper.paper_id}/{paper.last_day}"
+    if notice == EXPIRED:
+        data = {"valida_ate": paper.last_day, "ato": paper.act, "request_id": None}
+        return PaperEvent(EXPIRED_KIND, about, data)
+    return PaperEvent(
+        EXPIRING,
+        f"{about}/{notice}",
+        {
+            "valida_ate": paper.last_day,
+            "dias": days_left(paper.last_day, today),
+            "aviso": notice,
+            "renova_sozinha": renews_itself,
+        },
+    )
+
+
+def failure_event(before: Paper, after: Paper, today: date) -> PaperEvent | None:
+    """Return the event of a failed attempt; None: there was one for an earlier attempt.
+
+    The first of a validity, and the first one near its end, have one each. A second event of one
+    cause is not written.
+    """
+    left = None if after.last_day is None else days_left(after.last_day, today)
+    if left is not None and 0 <= left <= FAILING_DAYS:
+        return failing_event(after)
+    return None if before.failures else _failing(after, "1")
+
+
+def failing_event(paper: Paper) -> PaperEvent:
+    """Return the event of a certificate that is near its end, and whose renewals fail."""
+    return _failing(paper, f"{FAILING_DAYS}")
+
+
+def _failing(paper: Paper, which: str) -> PaperEvent:
+    data = {
+        "valida_ate": paper.last_day,
+        "motivo": paper.reason,
+        "tentativas": paper.attempts,
+        "proxima_em": iso_instant(paper.next_ms or None),
+    }
+    return PaperEvent(NOT_RENEWED, f"/{paper.paper_id}/{paper.last_day or '-'}/{which}", data)
 
 
 def failing_near_end(paper: Paper, today: date) -> bool:

@@ -9,7 +9,9 @@ from balcao.core.budgets import iso_instant
 from balcao.core.extensions import Extension, extended
 from balcao.core.item_events import ItemEvent, ItemHead
 from balcao.core.observations import Observation, ObservedCertificate
-from balcao.core.papers import BOUGHT_BY, NOT_ISSUED, UNPLANNED_MS, Paper
+from balcao.core.papers import BOUGHT_BY, NOT_ISSUED, Paper
+from balcao.core.purchases import UNPLANNED_MS
+from balcao.core.renewals import next_renewal_ms
 
 RENEWED: Final = "certidao.renovada"
 SAME: Final = "certidao.mesma"
@@ -43,9 +45,9 @@ def paper_update(paper: Paper, seen: Observation, acts: Iterable[Extension]) -> 
     """
     answer, known_ms = seen.certificate, paper.answered_ms
     assert answer is not None
-    renews = answer.renews == paper.paper_id
+    renews = answer.renews is not None and answer.renews.paper_id == paper.paper_id
     if known_ms is not None and answer.asked_ms < known_ms + (not renews):
-        return PaperUpdate(_bought(paper), None) if renews else None
+        return PaperUpdate(bought(paper), None) if renews else None
     verdict = answer.summary.verdict
     if verdict in _GOOD:
         return _issued(paper, seen, answer, acts, renews=renews)
@@ -155,13 +157,20 @@ def _issued(
     if (after.verdict, after.validity) != (paper.verdict, paper.validity):
         after = _anew(after)
     elif renews:
-        after = _bought(after)
+        after = bought(after)
         if after.last_day is None:
             return PaperUpdate(after, None)
+        assert answer.renews is not None
+        after = msgspec.structs.replace(
+            after,
+            next_ms=next_renewal_ms(
+                after, answer.renews.terms, seen.at_ms, reissues=answer.renews.reissues
+            ),
+        )
         data = {
             "valida_ate": after.last_day,
             "tentativas": after.attempts,
-            "proxima_em": None,
+            "proxima_em": iso_instant(after.next_ms),
         }
         about = f"/{paper.paper_id}/{paper.validity}/{after.attempts}"
         return PaperUpdate(after, PaperEvent(SAME, about, data))
@@ -202,7 +211,7 @@ def _positive(
         reason=None,
     )
     if paper.verdict == "CPD":
-        return PaperUpdate(_bought(after) if renews else after, None)
+        return PaperUpdate(bought(after) if renews else after, None)
     data = {"valida_ate": None, "ato": None, "request_id": seen.request_id}
     return PaperUpdate(_anew(after), PaperEvent(POSITIVE, f"/{seen.request_id}", data))
 
@@ -224,7 +233,7 @@ def _not_issued(
         )
     if not renews:
         return PaperUpdate(after, None)
-    after = _bought(after)
+    after = bought(after)
     data = {
         "valida_ate": after.last_day,
         "motivo": NOT_ISSUED,
@@ -253,7 +262,7 @@ def _anew(paper: Paper) -> Paper:
     )
 
 
-def _bought(paper: Paper) -> Paper:
+def bought(paper: Paper) -> Paper:
     """Return a certificate after a charged renewal that did not change its validity."""
     return msgspec.structs.replace(
         paper,

@@ -44,8 +44,6 @@ BOUGHT_BY: Final[Mapping[PaperKind, Subject]] = {
 KINDS_BY_SUBJECT: Final[Mapping[Subject, PaperKind]] = {
     subject: kind for kind, subject in BOUGHT_BY.items()
 }
-# In place of the instant of the next renewal until it is computed.
-UNPLANNED_MS: Final = 0
 # `Paper.reason` after an answer by which nothing was issued. It is bought again only on request.
 NOT_ISSUED: Final = "nao_emitida"
 

@@ -18,12 +18,19 @@ PURCHASES_MAX: Final = 2
 
 # `Paper.reason` where the federal source issues nothing new before the end.
 AFTER_THE_END: Final = "so_depois_do_vencimento"
-NOT_ISSUED: Final = "nao_emitida"
 
 # A source that is known to be down is not asked, and soon looked at again.
 POSTPONED_MS: Final = 30 * MINUTE_MS
 
 _DAY = timedelta(days=1)
+
+
+class Renews(msgspec.Struct, frozen=True, gc=False):
+    """The certificate that a lookup renews, with all that determines its next renewal."""
+
+    paper_id: str
+    terms: Renewal | None
+    reissues: bool
 
 
 class Plan(NamedTuple):
@@ -50,13 +57,11 @@ def next_renewal_ms(
     paper: Paper, terms: Renewal | None, now_ms: int, *, reissues: bool
 ) -> int | None:
     """Return the instant of `plan_of`."""
-    if terms is None or paper.kind == "outra" or paper.reason == NOT_ISSUED:
+    if terms is None or paper.kind == "outra" or paper.is_refused:
         return None
     if paper.verdict is None:
         return now_ms
-    if paper.verdict not in {"CND", "CPEND"} or paper.last_day is None:
-        return None
-    if paper.purchases >= PURCHASES_MAX:
+    if paper.last_day is None or paper.purchases >= PURCHASES_MAX:
         return None
     end = date.fromisoformat(paper.last_day)
     waits = _waits_for_end(paper, reissues=reissues)

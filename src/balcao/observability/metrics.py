@@ -91,6 +91,7 @@ class Metrics:
         self._events: Counter[tuple[str]] = Counter()
         self._deprecated: Counter[tuple[str]] = Counter()
         self._rechecks: Counter[tuple[str]] = Counter()
+        self._renewals: Counter[tuple[str]] = Counter()
         self._backup_seconds: float | None = None
         # Callbacks for each scrape, replaced by the parts that have the data.
         # Number of open connections.
@@ -183,6 +184,10 @@ class Metrics:
     def recheck(self, outcome: str) -> None:
         """Count a scheduled lookup of a watched subject."""
         self._rechecks[outcome,] += 1
+
+    def renewal(self, outcome: str) -> None:
+        """Count an attempt to renew a certificate of a portfolio."""
+        self._renewals[outcome,] += 1
 
     def event(self, kind: str, count: int) -> None:
         """Count notifications to accounts."""
@@ -292,6 +297,12 @@ class Metrics:
             " key may not), parada (no credits left).",
             ("outcome",),
             self._rechecks.items(),
+        )
+        yield _counter(
+            "balcao_wallet_renewals",
+            "Attempts to renew certificates of portfolios, with the outcomes of rechecks.",
+            ("outcome",),
+            self._renewals.items(),
         )
         yield _counter(
             "balcao_events",

@@ -27,9 +27,10 @@ from balcao.service.month_comparison import (
     MonthComparison,
     MonthWatch,
 )
+from balcao.service.paper_notices import ExpiringPapers
+from balcao.service.portfolio_buying import PortfolioBuying
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
-from balcao.service.rechecking import Rechecking
 from balcao.service.requested_work import requested_jobs
 from balcao.service.retention import Retention
 from balcao.service.secret_following import SecretFollower
@@ -53,7 +54,7 @@ def build(
     deprecated_uses: DeprecatedUseCounts,
     write_export: Callable[[str], Awaitable[None]],
     mail: MailDelivery,
-    rechecking: Rechecking,
+    buying: PortfolioBuying,
     webhooks: WebhookDelivery,
     secrets: SecretFollower,
     comparer: Comparer,
@@ -66,7 +67,7 @@ def build(
         *batches.kinds(),
         JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
         mail.jobs(),
-        rechecking.jobs(),
+        *buying.jobs(),
         webhooks.jobs(),
         MonthComparison(live_store, desk.months, comparer, now_ms).jobs(),
         *requested_jobs(desk, now_ms),
@@ -108,7 +109,8 @@ def build(
             TotalsUpdater(desk, clock.safe_past_ms).periodic(),
             availability.periodic(),
             deprecated_uses.periodic(),
-            rechecking.periodic(),
+            *buying.periodic_tasks(),
+            ExpiringPapers(desk, now_ms).periodic(),
             secrets.periodic(),
             MonthWatch(live_store, desk.months, now_ms).periodic(),
             measured.periodic(),

@@ -40,8 +40,9 @@ from balcao.service.mail_delivery import MailDelivery
 from balcao.service.month_comparison import Comparer
 from balcao.service.month_records import month_records
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
+from balcao.service.portfolio_buying import PortfolioBuying
 from balcao.service.provider_factory import ProviderFactory
-from balcao.service.rechecking import Rechecking
+from balcao.service.purchasing import Purchasing
 from balcao.service.retention import Retention
 from balcao.service.search_pool import SearchPool
 from balcao.service.secret_following import SecretFollower
@@ -216,12 +217,11 @@ class _Assembly:
             secrets=SecretFollower(
                 self.home, self.desk, self.secrets, self.seal, self.clock.now_ms
             ),
-            rechecking=Rechecking(
-                self.parts,
-                self.new_id,
+            buying=PortfolioBuying.of(
+                Purchasing(self.parts, self.new_id),
                 self.batches.running.unavailable,
                 self.wallet.open_person,
-                self.metrics.recheck,
+                self.metrics,
             ),
             mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
             webhooks=WebhookDelivery(

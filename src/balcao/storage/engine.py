@@ -95,6 +95,11 @@ class Engine(Protocol):
         """Call `callback` on the event loop with the reason for every list that is refused."""
         ...
 
+    @property
+    def find_in_month(self) -> FindInMonth:
+        """The function that `find_in_month_by` has set."""
+        ...
+
     def find_in_month_by(self, find: FindInMonth) -> None:
         """Set the function that finds companies of the month in use, called in any thread.
 

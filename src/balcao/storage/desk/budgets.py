@@ -32,7 +32,7 @@ from balcao.core.people import Action, Signature
 from balcao.storage.budgets import BUDGET_COLUMNS, budget_of
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
-from balcao.storage.desk.rechecks import plan_again
+from balcao.storage.desk.purchases import plan_again
 from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.engine import Engine
 

@@ -37,6 +37,7 @@ from balcao.storage.desk.memberships import Memberships, acting_account
 from balcao.storage.desk.months import Months
 from balcao.storage.desk.people import People
 from balcao.storage.desk.portfolio_views import PortfolioViews
+from balcao.storage.desk.purchases import Purchases
 from balcao.storage.desk.queries import DeskQueries, find_account
 from balcao.storage.desk.receipt_marks import ReceiptMarks
 from balcao.storage.desk.receipts import purge
@@ -44,7 +45,9 @@ from balcao.storage.desk.rechecks import Rechecks
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
+from balcao.storage.desk.wallet.notices import PaperNotices
 from balcao.storage.desk.wallet.paper_list import PaperList
+from balcao.storage.desk.wallet.renewals import Renewals
 from balcao.storage.desk.webhook_deliveries import WebhookDeliveries
 from balcao.storage.desk.webhooks import Webhooks
 from balcao.storage.engine import Engine, OnCharged
@@ -66,9 +69,10 @@ class Desk(DeskQueries):
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
     `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
-    visits and messages), `webhooks`, `webhook_deliveries`, `rechecks` (scheduled lookups of
-    portfolios), `wallets` (portfolios), `paper_list` (their certificates),
-    `portfolio_views` (for pages), `months` (changes of
+    visits and messages), `webhooks`, `webhook_deliveries`, `purchases` (of portfolios),
+    `rechecks` (their scheduled lookups), `renewals` (of their certificates), `paper_notices`,
+    `wallets` (portfolios), `paper_list` (their certificates), `portfolio_views` (for pages),
+    `months` (changes of
     the month in use), `totals` (charges by day), `exports` (files that take long
     to write), `availability` (success of sources), `deprecated_uses` (of deprecated features),
     `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of receipts),
@@ -76,7 +80,7 @@ class Desk(DeskQueries):
     personal data).
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine) -> None:  # noqa: PLR0915 - a line per part
         super().__init__(engine.connection, engine.open_reader)
         self.engine = engine
         self._callers: dict[bytes, tuple[int, Caller | None]] = {}
@@ -94,7 +98,10 @@ class Desk(DeskQueries):
         self.webhook_deliveries = WebhookDeliveries(engine)
         self.events = Events(engine)
         self.event_readers = EventReaders(engine)
+        self.purchases = Purchases(engine)
         self.rechecks = Rechecks(engine)
+        self.renewals = Renewals(engine)
+        self.paper_notices = PaperNotices(engine)
         self.wallets = Wallets(engine)
         self.paper_list = PaperList(engine)
         self.months = Months(engine)

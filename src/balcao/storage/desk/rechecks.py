@@ -1,4 +1,4 @@
-"""Scheduled lookups of watched subjects, on any engine: plans, due items, stops (contract 20.4)."""
+"""Scheduled lookups of watched subjects, on any engine: plans and due items (contract 20.4)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,34 +6,27 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from balcao.core.budgets import iso_instant
-from balcao.core.calendar import civil_month
-from balcao.core.events import NewEvent
 from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Enqueue
 from balcao.core.observed_items import Checked
-from balcao.core.purchases import UNPLANNED_MS, StopReason
+from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.rechecks import Lookup, due_lookups, lookups_of, next_ms
 from balcao.core.wallet import Recheck
 from balcao.storage.connection import SqlConnection
-from balcao.storage.desk.events import lock_account, lock_accounts, write_events
+from balcao.storage.desk.events import lock_account, lock_accounts
 from balcao.storage.desk.jobs import enqueue
 from balcao.storage.desk.observations import checked_of, checked_text
+from balcao.storage.desk.purchases import HAS_CEILING, MAY_BUY, has_no_job
 from balcao.storage.engine import Engine
 
 RECHECK: Final = "carteira_reconsultar"  # the kind of its jobs; each is about an item
 PLANNED_AT_ONCE = 500
 
-# Nothing is bought for a portfolio without a ceiling above 0.
-_HAS_CEILING = (
-    "EXISTS (SELECT 1 FROM budget AS b WHERE b.account_id = i.account_id"
-    " AND b.owner_kind = 'carteira' AND b.ended_ms IS NULL AND b.credits_max > 0)"
-)
 _ITEM = (
     "i.item_id, i.account_id, i.document, i.sealed, i.client, i.reference, i.watched, i.recheck,"
     " i.checked, i.recheck_ms, i.recheck_attempts, w.recheck, w.buyer_key_id, w.buyer_user_id,"
-    f" CASE WHEN w.stopped_reason IS NULL AND {_HAS_CEILING} THEN 1 ELSE 0 END,"
-    f" CASE WHEN {_HAS_CEILING} THEN 1 ELSE 0 END"
+    f" CASE WHEN {MAY_BUY} THEN 1 ELSE 0 END,"
+    f" CASE WHEN {HAS_CEILING} THEN 1 ELSE 0 END"
     " FROM wallet_item AS i JOIN wallet AS w ON w.account_id = i.account_id"
 )
 _UNPLANNED = f"SELECT {_ITEM} WHERE i.recheck_ms = ? AND i.ended_ms IS NULL LIMIT ?"
@@ -46,19 +39,16 @@ _PLAN = (
     "UPDATE wallet_item SET recheck_ms = ?, recheck_attempts = 0"
     " WHERE item_id = ? AND recheck_ms = ? AND ended_ms IS NULL"
 )
-# Items without an open job, of portfolios that may buy. A job that failed waits for a day.
+# Items without an open job, of portfolios that may buy.
 _DUE = (
     "SELECT i.item_id FROM wallet_item AS i JOIN wallet AS w ON w.account_id = i.account_id"  # noqa: S608 - ours
     " WHERE i.recheck_ms > ? AND i.recheck_ms <= ? AND i.ended_ms IS NULL"
-    f" AND w.stopped_reason IS NULL AND {_HAS_CEILING} AND NOT EXISTS"
-    " (SELECT 1 FROM job AS j WHERE j.kind = ? AND j.about = i.item_id"
-    " AND (j.state IN ('waiting', 'running') OR (j.state = 'failed' AND j.changed_ms > ?)))"
-    " ORDER BY i.recheck_ms LIMIT ?"
+    f" AND {MAY_BUY} AND {has_no_job('i.item_id')} ORDER BY i.recheck_ms LIMIT ?"
 )
 _OLDEST = (
     "SELECT min(i.recheck_ms) FROM wallet_item AS i JOIN wallet AS w"  # noqa: S608 - ours
     " ON w.account_id = i.account_id WHERE i.recheck_ms > ? AND i.recheck_ms <= ?"
-    f" AND i.ended_ms IS NULL AND w.stopped_reason IS NULL AND {_HAS_CEILING}"
+    f" AND i.ended_ms IS NULL AND {MAY_BUY}"
 )
 _ACCOUNT = "SELECT account_id FROM wallet_item WHERE item_id = ?"
 _CHECKED = "SELECT checked FROM wallet_item WHERE item_id = ? AND ended_ms IS NULL"
@@ -66,23 +56,6 @@ _NOTE = "UPDATE wallet_item SET checked = ? WHERE item_id = ?"
 _FINISH = (
     "UPDATE wallet_item SET recheck_ms = ?, recheck_attempts = ?"
     " WHERE item_id = ? AND recheck_ms = ? AND ended_ms IS NULL"
-)
-_REPLAN = "UPDATE wallet_item SET recheck_ms = ? WHERE account_id = ? AND ended_ms IS NULL"
-_STOP = (
-    "UPDATE wallet SET stopped_reason = ?, stopped_ms = ?, resumes_ms = ?"
-    " WHERE account_id = ? AND stopped_reason IS NULL RETURNING 1"
-)
-_RESUME = (
-    "UPDATE wallet SET stopped_reason = NULL, stopped_ms = NULL, resumes_ms = NULL"
-    " WHERE account_id = ? AND stopped_reason = ? AND stopped_ms = ? RETURNING 1"
-)
-_STOPPED = (
-    "SELECT account_id, stopped_reason, stopped_ms, resumes_ms, buyer_key_id, buyer_user_id"
-    " FROM wallet WHERE stopped_reason IS NOT NULL"
-)
-_AFFECTED = (
-    "SELECT count(*) FROM wallet_item"
-    " WHERE account_id = ? AND recheck_ms > ? AND recheck_ms <= ? AND ended_ms IS NULL"
 )
 
 
@@ -125,18 +98,6 @@ class RecheckItem:
             return None
         known = self.checked if checked is None else checked
         return next_ms(self.item_id, self.lookups, known, self.recheck.a_cada_dias, now_ms)
-
-
-@dataclass(frozen=True, slots=True)
-class StoppedWallet:
-    """A portfolio whose purchases have stopped."""
-
-    account_id: int
-    reason: StopReason
-    stopped_ms: int
-    resumes_ms: int | None
-    buyer_key_id: int | None
-    buyer_user_id: int | None
 
 
 class Rechecks:
@@ -218,88 +179,12 @@ class Rechecks:
 
         await self._run_in_writer(work)
 
-    async def stop(
-        self, account_id: int, reason: StopReason, now_ms: int, resumes_ms: int | None
-    ) -> None:
-        """Stop the purchases of a portfolio. Each reason has one event in a month."""
-
-        def work(connection: SqlConnection) -> None:
-            with connection.transaction():
-                lock_account(connection, account_id)
-                values = (reason, now_ms, resumes_ms, account_id)
-                if connection.execute(_STOP, values).fetchall():
-                    body = _body(connection, account_id, reason, now_ms, resumes_ms)
-                    write_events(
-                        connection,
-                        [_event(account_id, "carteira.parada", reason, now_ms, now_ms, body)],
-                    )
-
-        await self._run_in_writer(work)
-
-    async def resume(self, stopped: StoppedWallet, now_ms: int) -> None:
-        """Resume the purchases of a portfolio, unless it has stopped anew."""
-        account_id, reason = stopped.account_id, stopped.reason
-
-        def work(connection: SqlConnection) -> None:
-            with connection.transaction():
-                lock_account(connection, account_id)
-                values = (account_id, reason, stopped.stopped_ms)
-                if connection.execute(_RESUME, values).fetchall():
-                    body = _body(connection, account_id, reason, now_ms, None)
-                    write_events(
-                        connection,
-                        [
-                            _event(
-                                account_id,
-                                "carteira.retomada",
-                                reason,
-                                now_ms,
-                                stopped.stopped_ms,
-                                body,
-                            )
-                        ],
-                    )
-
-        await self._run_in_writer(work)
-
-    async def stopped(self) -> Sequence[StoppedWallet]:
-        """Return the stopped portfolios."""
-        rows: Any = await self._run_in_writer(
-            lambda connection: connection.execute(_STOPPED).fetchall()
-        )
-        return [StoppedWallet(*row) for row in rows]
-
 
 def oldest_due_ms(connection: SqlConnection, now_ms: int) -> int | None:
     """Return since when the oldest scheduled lookup waits; None: none is due."""
     row: Any = connection.execute(_OLDEST, (UNPLANNED_MS, now_ms)).fetchone()
     due: int | None = row[0]
     return due
-
-
-def plan_again(connection: SqlConnection, account_id: int) -> None:
-    """Let the schedules of all items be computed again, within the change of their settings."""
-    connection.execute(_REPLAN, (UNPLANNED_MS, account_id))
-
-
-def _event(  # noqa: PLR0917
-    account_id: int, kind: str, reason: StopReason, now_ms: int, stopped_ms: int, body: str
-) -> NewEvent:
-    cause = f"{kind}/{reason}/{civil_month(stopped_ms)}"
-    return NewEvent(account_id, kind, now_ms, body, cause)
-
-
-def _body(
-    connection: SqlConnection,
-    account_id: int,
-    reason: StopReason,
-    now_ms: int,
-    resumes_ms: int | None,
-) -> str:
-    values = (account_id, UNPLANNED_MS, now_ms)
-    ((affected,),) = connection.execute(_AFFECTED, values).fetchall()
-    body = {"motivo": reason, "atingidos": affected, "volta_em": iso_instant(resumes_ms)}
-    return msgspec.json.encode(body).decode()
 
 
 def _item(row: Any) -> RecheckItem:

@@ -150,6 +150,10 @@ class PostgresEngine:
         except StorageFailed:
             self._writing.drop()
 
+    @property
+    def find_in_month(self) -> FindInMonth:
+        return self._writer.find_in_month
+
     def find_in_month_by(self, find: FindInMonth) -> None:
         self._writer.find_in_month = find
 

@@ -109,6 +109,10 @@ class SqliteEngine:
 
     async def report_secrets(self, secret_ids: Sequence[str]) -> None: ...
 
+    @property
+    def find_in_month(self) -> FindInMonth:
+        return self._writer.find_in_month
+
     def find_in_month_by(self, find: FindInMonth) -> None:
         self._writer.find_in_month = find
 

@@ -9,7 +9,7 @@ from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.item_events import write_item_events
-from balcao.storage.desk.wallet.papers import link_papers, unlink_papers
+from balcao.storage.desk.wallet.papers import link_papers, plan_papers_again, unlink_papers
 from balcao.storage.desk.wallet.planning import NO_REGISTRY, Entry, Plan, RegistryOf
 from balcao.storage.desk.wallet.rows import (
     ITEM_COLUMNS,
@@ -167,6 +167,7 @@ def write_plan(connection: SqlConnection, plan: Plan, registry: RegistryOf = NO_
         connection.execute(_UPDATE, row)
     end_items(connection, plan.ended, plan.now_ms)
     link_papers(connection, plan.account_id, plan.watching, plan.new_id, plan.now_ms)
+    plan_papers_again(connection, [*plan.updated, *(each.item_id for each in plan.watching)])
     for mark in plan.tags_removed:
         connection.execute(_REMOVE_TAG, mark)
     connection.insert_rows("wallet_tag", _TAGS, plan.tags_added)

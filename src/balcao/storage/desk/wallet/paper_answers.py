@@ -10,6 +10,7 @@ from balcao.core.observations import Observation
 from balcao.core.observed_items import FindInMonth
 from balcao.core.paper_updates import PaperUpdate, item_events, paper_update
 from balcao.core.papers import Paper, PaperKey
+from balcao.core.questions import Mode
 from balcao.storage.connection import Statements
 from balcao.storage.desk.item_events import HEAD_COLUMNS, head_of, write_item_events
 from balcao.storage.desk.wallet.papers import PAPER_COLUMNS, paper_of
@@ -59,7 +60,7 @@ def write_certificate(
     update_paper(connection, updated.paper)
     if updated.event is not None:
         heads = heads_of(connection, paper.paper_id)
-        person = _is_person(seen, find_in_month)
+        person = is_natural_person(seen.mode, seen.cnpj, find_in_month)
         events = item_events(
             updated.event, updated.paper, heads, seen.at_ms, seen=seen, is_person=person
         )
@@ -93,12 +94,12 @@ def _find(connection: Statements, account_id: int, key: PaperKey) -> Paper | Non
     return None if row is None else paper_of(row)
 
 
-def _is_person(seen: Observation, find_in_month: FindInMonth) -> bool:
-    """Return whether the company is a natural person, according to the month in use."""
-    if seen.cnpj is None:
+def is_natural_person(mode: Mode, cnpj: str | None, find_in_month: FindInMonth) -> bool:
+    """Return whether a company is one, according to the month in use. None: a CPF, which is."""
+    if cnpj is None:
         return True
     try:
-        found = find_in_month(seen.mode, seen.cnpj)
+        found = find_in_month(mode, cnpj)
     except Exception as error:  # a damaged month: the charge does not fail
         log.error("company not read: %s", type(error).__name__)
         return False

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from balcao.core.papers import UNPLANNED_MS, Paper, PaperKey, paper_keys
+from balcao.core.papers import Paper, PaperKey, paper_keys
+from balcao.core.purchases import UNPLANNED_MS
 from balcao.storage.connection import SqlConnection
 
 PAPER_COLUMNS: Final = Paper.__struct_fields__
@@ -20,6 +21,11 @@ _FIND_OF_COMPANY = f"{_FIND} AND subject = ?"
 _FIND_OF_PERSON = f"{_FIND} AND document_hash = ?"
 _NEW = ("paper_id", "account_id", "kind", "uf", "subject", "document_hash", "next_ms", "created_ms")
 _LINK = "INSERT INTO wallet_item_paper (item_id, paper_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_PLAN_AGAIN = (
+    "UPDATE wallet_paper SET next_ms = ? WHERE kind <> 'outra'"
+    " AND (failures = 0 OR next_ms IS NULL) AND paper_id IN"
+    " (SELECT paper_id FROM wallet_item_paper WHERE item_id IN ({places}))"
+)
 _UNLINK_BOUGHT = (
     "DELETE FROM wallet_item_paper WHERE item_id = ? AND paper_id IN"
     " (SELECT paper_id FROM wallet_paper WHERE kind <> 'outra')"
@@ -73,6 +79,17 @@ def link_papers(
             if key not in known:
                 known[key] = _paper_id(connection, account_id, key, new_id, now_ms)
             connection.execute(_LINK, (item.item_id, known[key]))
+
+
+def plan_papers_again(connection: SqlConnection, item_ids: Sequence[str]) -> None:
+    """Let the renewals of items be planned again: they depend on the items' terms.
+
+    A certificate whose renewal has failed keeps the instant of its next attempt.
+    """
+    for start in range(0, len(item_ids), _PAPERS_AT_ONCE):
+        some = item_ids[start : start + _PAPERS_AT_ONCE]
+        places = ", ".join("?" * len(some))
+        connection.execute(_PLAN_AGAIN.format(places=places), (UNPLANNED_MS, *some))
 
 
 def unlink_papers(connection: SqlConnection, item_ids: Sequence[str]) -> None:

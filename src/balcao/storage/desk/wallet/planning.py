@@ -167,6 +167,11 @@ class Plan:
             )
         return item_id
 
+    @property
+    def updated(self) -> Sequence[str]:
+        """The items whose terms change."""
+        return [str(row[-1]) for row in self.updates]
+
     def change(self, entry: Entry, known: KnownItem) -> str:
         """Change the terms of a known item, if they differ, and return its id."""
         before = known.terms

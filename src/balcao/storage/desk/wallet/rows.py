@@ -145,6 +145,11 @@ def item_of(row: Sequence[Any]) -> WalletItem:
     )
 
 
+def notices_of(stored: str | None) -> Notices:
+    """Decode `notices` of a portfolio."""
+    return Notices() if stored is None else _notices(stored)
+
+
 def settings_of(row: Sequence[Any]) -> WalletSettings:
     """Return the settings of a row of `WALLET_COLUMNS`."""
     one = dict(zip(WALLET_COLUMNS, row, strict=True))
@@ -153,7 +158,7 @@ def settings_of(row: Sequence[Any]) -> WalletSettings:
             **one,
             "renew": renewal_of(one["renew"]) or None,
             "recheck": recheck_of(one["recheck"]) or None,
-            "notices": Notices() if one["notices"] is None else _notices(one["notices"]),
+            "notices": notices_of(one["notices"]),
         }
     )
 

@@ -11,7 +11,7 @@ from balcao.core.wallet import Notices, WalletSettings
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.budgets import BudgetNow, change_budget, make_budget, owned_budgets
 from balcao.storage.desk.events import lock_account
-from balcao.storage.desk.rechecks import plan_again
+from balcao.storage.desk.purchases import plan_again
 from balcao.storage.desk.wallet.rows import WALLET_COLUMNS, json_text, settings_of
 
 _SETTINGS = f"SELECT {', '.join(WALLET_COLUMNS)} FROM wallet WHERE account_id = ?"  # noqa: S608
@@ -61,7 +61,7 @@ def change_settings(  # noqa: PLR0917
     after = edit(before)
     added = frozenset(after.notices.pessoas) - frozenset(before.notices.pessoas)
     _check_people(connection, account_id, sorted(added))
-    if ceiling is not None or after.recheck != before.recheck:
+    if ceiling is not None or (after.recheck, after.renew) != (before.recheck, before.renew):
         plan_again(connection, account_id)
     if ceiling is not None:
         _set_ceiling(connection, account_id, ceiling, new_number, signed, now_ms)

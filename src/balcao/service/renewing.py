@@ -1,0 +1,212 @@
+"""Renewals of certificates, bought by their portfolios (contract 20.6)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+
+from balcao.core.access import Caller
+from balcao.core.calendar import HOUR_MS, civil_day
+from balcao.core.documents import Cnpj, Cpf
+from balcao.core.errors import (
+    BirthDateRequired,
+    CallerError,
+    Overloaded,
+    SourceUnavailable,
+    StillRunning,
+)
+from balcao.core.paper_notices import failure_event
+from balcao.core.paper_updates import bought
+from balcao.core.papers import BOUGHT_BY, Paper
+from balcao.core.purchases import UNPLANNED_MS
+from balcao.core.questions import Inquiry, Mode, Question
+from balcao.core.renewals import (
+    POSTPONED_MS,
+    Renews,
+    after_failure,
+    next_renewal_ms,
+    query_of,
+    renewal_key,
+)
+from balcao.lookup.context import Parts
+from balcao.lookup.wallet import SealedPerson
+from balcao.service.jobs.durable import JobKind
+from balcao.service.jobs.periodic import Periodic
+from balcao.service.purchasing import Purchasing, Stopped, tags_of
+from balcao.storage.desk.wallet.renewals import PLANNED_AT_ONCE, RENEW, PaperRenewal, Renewals
+
+log = structlog.get_logger()
+
+PLAN_SECONDS = 20.0
+MORE_SECONDS = 0.2
+AT_ONCE = 4  # certificates of one process
+BUSY_SECONDS = 20.0
+LATE_MS = HOUR_MS  # later than this, the hours of the day count again
+
+# Statuses of answers that are charged: a certificate, or a proof that there is none.
+_ANSWERED = frozenset({200, 404})
+# Stand for the documents that federal sources issue new certificates of.
+_COMPANY, _PERSON = Cnpj("90010001000100"), Cpf("90010000100")
+
+
+@dataclass(slots=True)
+class Renewing:
+    """Plans the renewals of all portfolios, and buys those of a certificate."""
+
+    purchasing: Purchasing
+    unavailable: Callable[[Caller, Question], bool]  # the circuits of all its sources are open
+    open_person: Callable[[bytes], SealedPerson | None]
+    count: Callable[[str], None] = lambda outcome: None  # of an attempt
+    parts: Parts = field(init=False)
+    _stored: Renewals = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.parts = self.purchasing.parts
+        self._stored = self.parts.desk.renewals
+        self.purchasing.oldest_due.append(self.oldest_due)
+
+    def jobs(self) -> JobKind:
+        """Return the kind of its jobs."""
+        return JobKind(RENEW, self.run, AT_ONCE, poll_seconds=PLAN_SECONDS)
+
+    def periodic(self) -> Periodic:
+        """Return the periodic work that plans and enqueues."""
+        return Periodic("renewals", self.plan, PLAN_SECONDS)
+
+    async def plan(self) -> float | None:
+        """Plan certificates without an instant, enqueue due ones. Raises `StorageFailed`."""
+        now_ms = self.parts.now_ms()
+        planned = await self._stored.plan(now_ms, self.reissues)
+        due = await self._stored.enqueue_due(now_ms)
+        return MORE_SECONDS if PLANNED_AT_ONCE in {planned, due} else None
+
+    def reissues(self, mode: Mode, is_person: bool) -> bool:
+        """Return whether a federal source issues new certificates while one is in force."""
+        document = _PERSON if is_person else _COMPANY
+        inquiry = Inquiry(BOUGHT_BY["certidao_federal"], document, reissue=True)
+        return bool(self.parts.environments[mode].sources.source_names(inquiry))
+
+    async def run(self, paper_id: str) -> float | None:
+        """Renew a certificate that is due. Raises `StorageFailed`."""
+        return await self.run_at(paper_id, self.parts.now_ms())
+
+    async def run_at(self, paper_id: str, now_ms: int) -> float | None:
+        """Renew a certificate that is due at an instant of its portfolio's clock.
+
+        Returns the seconds until it should be called again. Raises `StorageFailed`.
+        """
+        due = await self._stored.one(paper_id)
+        if due is None or not due.may_buy:
+            return None
+        paper = due.paper
+        if paper.next_ms is None or not UNPLANNED_MS < paper.next_ms <= now_ms:
+            return None
+        able = self.reissues(due.mode, due.is_person)
+        later_ms = _later_ms(due, now_ms, reissues=able)
+        if later_ms != paper.next_ms:
+            await self._stored.postpone(paper, later_ms)
+            return None
+        try:
+            reason = await self._failure(due, now_ms, reissues=able)
+        except (Overloaded, StillRunning):
+            await self._stored.postpone(paper, paper.next_ms)
+            return BUSY_SECONDS
+        except Stopped as stopped:
+            self.count("parada")
+            await self._stored.postpone(paper, paper.next_ms)
+            await self.purchasing.stop(due.paper.account_id, stopped)
+            return None
+        if reason is None:
+            return None
+        failed = after_failure(paper, reason, due.terms, now_ms, reissues=able)
+        event = failure_event(paper, failed, civil_day(now_ms))
+        await self._stored.finish(paper, failed, event, now_ms)
+        return None
+
+    async def oldest_due(self, account_id: int, caller: Caller, now_ms: int) -> Question | None:
+        """Return the question of an account that has been due for longest."""
+        due = await self._stored.first_due(account_id, now_ms)
+        if due is None:
+            return None
+        try:
+            able = self.reissues(due.mode, due.is_person)
+            return self._question(due, caller, reissues=able)
+        except CallerError:
+            return None  # its job postpones it
+
+    async def _failure(self, due: PaperRenewal, now_ms: int, *, reissues: bool) -> str | None:
+        """Buy a certificate. Return the code of the failure; None: there was none, or no attempt.
+
+        Raises `Stopped`, `Overloaded`, `StillRunning`.
+        """
+        paper = due.paper
+        assert due.item_id is not None
+        caller = await self.purchasing.buyer(paper.account_id, due.buyer_key_id, due.buyer_user_id)
+        try:
+            question = self._question(due, caller, reissues=reissues)
+            if self._is_down(paper, caller, question):
+                if paper.failures:
+                    await self._stored.postpone(paper, now_ms + POSTPONED_MS)
+                    return None
+                self.count("falha")
+                return SourceUnavailable.code
+            if not await self._stored.begin(paper, now_ms):
+                return None
+            renews = Renews(paper.paper_id, due.terms, reissues)
+            reply = await self.purchasing.ask(
+                question,
+                caller,
+                renewal_key(due.item_id, paper, due.clock_run),
+                tags_of(due.client, due.reference, renews),
+            )
+        except (Overloaded, StillRunning):
+            raise
+        except CallerError as refused:  # such as an operation that the key may not use
+            log.warning("renewal.refused", kind=paper.kind, error=type(refused).__name__)
+            self.count("recusada")
+            return refused.code
+        if reply.status not in _ANSWERED:
+            self.count("falha")
+            return reply.code or SourceUnavailable.code
+        self.count("respondida")
+        # The charge has changed the certificate, unless its answer could not be read.
+        charged = msgspec.structs.replace(bought(paper), failures=0, reason=None)
+        await self._stored.finish(paper, charged, None, now_ms)
+        return None
+
+    def _is_down(self, paper: Paper, caller: Caller, question: Question) -> bool:
+        # The first one may be in the cache.
+        return paper.verdict is not None and self.unavailable(caller, question)
+
+    def _question(self, due: PaperRenewal, caller: Caller, *, reissues: bool) -> Question:
+        """Return the question that renews a certificate. Raises `CallerError`."""
+        assert due.document is not None
+        paper, query = due.paper, dict(query_of(due.paper, reissues=reissues))
+        document: Cnpj | Cpf
+        if due.sealed is not None:
+            person = self.open_person(due.sealed)
+            if person is None:
+                raise BirthDateRequired
+            document = Cpf(person.cpf)
+            if paper.kind == "certidao_federal":
+                query["data_nascimento"] = (person.birth or "").replace("-", "")
+        else:
+            document = Cnpj(due.document)
+        if paper.uf:
+            query["uf"] = paper.uf
+        subject = BOUGHT_BY[paper.kind]
+        return self.purchasing.question(subject, document, query, caller, due.client)
+
+
+def _later_ms(due: PaperRenewal, now_ms: int, *, reissues: bool) -> int | None:
+    """Return when a certificate is renewed: as planned, unless the plan has changed meanwhile."""
+    paper = due.paper
+    assert paper.next_ms is not None
+    late = now_ms - paper.next_ms > LATE_MS
+    planned = next_renewal_ms(
+        paper, due.terms, now_ms if late else paper.next_ms, reissues=reissues
+    )
+    if planned is None:
+        return None
+    return planned if planned > now_ms and not paper.failures else paper.next_ms

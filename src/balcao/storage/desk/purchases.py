@@ -1,0 +1,168 @@
+"""Purchases of portfolios, on any engine: who may buy, stops, and the next one (contract 20.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from balcao.core.budgets import iso_instant
+from balcao.core.calendar import civil_month
+from balcao.core.events import NewEvent
+from balcao.core.purchases import UNPLANNED_MS, StopReason
+from balcao.storage.connection import SqlConnection, Statements
+from balcao.storage.desk.events import lock_account, write_events
+from balcao.storage.engine import Engine
+
+# Conditions of statements that name the portfolio `w`. Nothing is bought without a ceiling above 0.
+HAS_CEILING: Final = (
+    "EXISTS (SELECT 1 FROM budget AS b WHERE b.account_id = w.account_id"
+    " AND b.owner_kind = 'carteira' AND b.ended_ms IS NULL AND b.credits_max > 0)"
+)
+MAY_BUY: Final = f"w.stopped_reason IS NULL AND {HAS_CEILING}"
+
+_NEXT = (
+    "SELECT min(at_ms) FROM (SELECT min(i.recheck_ms) AS at_ms FROM wallet_item AS i"
+    " WHERE i.account_id = ? AND i.recheck_ms > ? AND i.ended_ms IS NULL"
+    " UNION ALL SELECT min(p.next_ms) FROM wallet_paper AS p"
+    " WHERE p.account_id = ? AND p.next_ms > ?) AS found"
+)
+# A certificate whose renewal has failed keeps the instant of its next attempt.
+_REPLAN = (
+    "UPDATE wallet_item SET recheck_ms = ? WHERE account_id = ? AND ended_ms IS NULL",
+    "UPDATE wallet_paper SET next_ms = ? WHERE account_id = ? AND kind <> 'outra'"
+    " AND (failures = 0 OR next_ms IS NULL)",
+)
+_STOP = (
+    "UPDATE wallet SET stopped_reason = ?, stopped_ms = ?, resumes_ms = ?"
+    " WHERE account_id = ? AND stopped_reason IS NULL RETURNING 1"
+)
+_RESUME = (
+    "UPDATE wallet SET stopped_reason = NULL, stopped_ms = NULL, resumes_ms = NULL"
+    " WHERE account_id = ? AND stopped_reason = ? AND stopped_ms = ? RETURNING 1"
+)
+_STOPPED = (
+    "SELECT account_id, stopped_reason, stopped_ms, resumes_ms, buyer_key_id, buyer_user_id"
+    " FROM wallet WHERE stopped_reason IS NOT NULL"
+)
+_AFFECTED = (
+    "SELECT count(*) FROM wallet_item AS i WHERE i.account_id = ? AND i.ended_ms IS NULL"
+    " AND ((i.recheck_ms > ? AND i.recheck_ms <= ?) OR EXISTS (SELECT 1 FROM wallet_item_paper AS l"
+    " JOIN wallet_paper AS p ON p.paper_id = l.paper_id"
+    " WHERE l.item_id = i.item_id AND p.next_ms > ? AND p.next_ms <= ?))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedWallet:
+    """A portfolio whose purchases have stopped."""
+
+    account_id: int
+    reason: StopReason
+    stopped_ms: int
+    resumes_ms: int | None
+    buyer_key_id: int | None
+    buyer_user_id: int | None
+
+
+class Purchases:
+    """The stops of portfolios' purchases on one desk. All methods raise `StorageFailed`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._run_in_writer = engine.run_in_writer
+
+    async def stop(
+        self, account_id: int, reason: StopReason, now_ms: int, resumes_ms: int | None
+    ) -> None:
+        """Stop the purchases of a portfolio. Each reason has one event in a month."""
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                values = (reason, now_ms, resumes_ms, account_id)
+                if connection.execute(_STOP, values).fetchall():
+                    body = _body(connection, account_id, reason, now_ms, resumes_ms)
+                    write_events(
+                        connection,
+                        [_event(account_id, "carteira.parada", reason, now_ms, now_ms, body)],
+                    )
+
+        await self._run_in_writer(work)
+
+    async def resume(self, stopped: StoppedWallet, now_ms: int) -> None:
+        """Resume the purchases of a portfolio, unless it has stopped anew."""
+        account_id, reason = stopped.account_id, stopped.reason
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                lock_account(connection, account_id)
+                values = (account_id, reason, stopped.stopped_ms)
+                if connection.execute(_RESUME, values).fetchall():
+                    body = _body(connection, account_id, reason, now_ms, None)
+                    write_events(
+                        connection,
+                        [
+                            _event(
+                                account_id,
+                                "carteira.retomada",
+                                reason,
+                                now_ms,
+                                stopped.stopped_ms,
+                                body,
+                            )
+                        ],
+                    )
+
+        await self._run_in_writer(work)
+
+    async def stopped(self) -> Sequence[StoppedWallet]:
+        """Return the stopped portfolios."""
+        rows: Any = await self._run_in_writer(
+            lambda connection: connection.execute(_STOPPED).fetchall()
+        )
+        return [StoppedWallet(*row) for row in rows]
+
+
+def has_no_job(about: str) -> str:
+    """Return the condition that a row has no open job of a kind; one that failed waits for a day.
+
+    Its values: the kind, and the instant a day ago.
+    """
+    return (
+        f"NOT EXISTS (SELECT 1 FROM job AS j WHERE j.kind = ? AND j.about = {about}"  # noqa: S608
+        " AND (j.state IN ('waiting', 'running') OR (j.state = 'failed' AND j.changed_ms > ?)))"
+    )
+
+
+def next_purchase_ms(connection: Statements, account_id: int) -> int | None:
+    """Return when a portfolio buys next; None: never, or it is not computed yet."""
+    values = (account_id, UNPLANNED_MS, account_id, UNPLANNED_MS)
+    row: Any = connection.execute(_NEXT, values).fetchone()
+    at_ms: int | None = row[0]
+    return at_ms
+
+
+def plan_again(connection: Statements, account_id: int) -> None:
+    """Let all purchases of an account be planned again, within the change of its settings."""
+    for sql in _REPLAN:
+        connection.execute(sql, (UNPLANNED_MS, account_id))
+
+
+def _event(  # noqa: PLR0917
+    account_id: int, kind: str, reason: StopReason, now_ms: int, stopped_ms: int, body: str
+) -> NewEvent:
+    cause = f"{kind}/{reason}/{civil_month(stopped_ms)}"
+    return NewEvent(account_id, kind, now_ms, body, cause)
+
+
+def _body(
+    connection: SqlConnection,
+    account_id: int,
+    reason: StopReason,
+    now_ms: int,
+    resumes_ms: int | None,
+) -> str:
+    due = UNPLANNED_MS, now_ms
+    ((affected,),) = connection.execute(_AFFECTED, (account_id, *due, *due)).fetchall()
+    body = {"motivo": reason, "atingidos": affected, "volta_em": iso_instant(resumes_ms)}
+    return msgspec.json.encode(body).decode()
