@@ -190,3 +190,41 @@ def test_a_key_that_names_its_client_sees_that_client(world: Service) -> None:
     assert made["cliente"] == "loja"
     seen = world.get(ITEMS, bound, x_cliente="loja").json["itens"]
     assert [item["id"] for item in seen] == [made["id"]]
+
+
+@pytest.mark.parametrize(
+    ("last", "text"),
+    [
+        ({"documento": 7}, "itens[1].documento: o valor não serve."),
+        ({"documento": OTHER, "cor": "azul"}, "itens[1].cor: não existe neste corpo."),
+        ({"ref": "r"}, "itens[1].documento: é obrigatório."),
+        ("solta", "itens[1]: o valor não serve."),
+    ],
+)
+def test_long_lists_are_refused_as_short_ones(world: Service, last: object, text: str) -> None:
+    for blanks in ("", " " * 70_000):  # decoded in a thread
+        body = {"etiqueta": "a", "itens": [{"documento": CNPJ}, last]}
+        sent = (json.dumps(body) + blanks).encode()
+        answer = world.request(
+            "POST", f"{WALLET}/sincronizar", body=sent, content_type="application/json",
+            content_length=str(len(sent)),
+        )  # fmt: skip
+        assert (answer.status, answer.json["message"]) == (400, text)
+
+
+def test_a_long_list_does_what_a_short_one_does(world: Service) -> None:
+    items = [{"documento": CNPJ, "ref": "1"}, {"documento": OTHER, "vigiar": ["cadastro"]}]
+    sent = (json.dumps({"itens": items}) + " " * 70_000).encode()
+    answers = [
+        world.request(
+            "POST", ITEMS, body=sent, content_type="application/json", idempotency_key="longa-0001",
+            content_length=str(len(sent)),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    assert [answer.status for answer in answers] == [200, 200]
+    assert answers[0].json["itens"] == answers[1].json["itens"]
+    listed = world.get(f"{ITEMS}?limite=2").json["itens"]
+    shown = sorted(listed, key=lambda each: str(each["documento"]))
+    assert [(each["documento"], each["ref"]) for each in shown] == [(CNPJ, "1"), (OTHER, None)]
+    assert [each["vigiar"] for each in shown][1] == ["cadastro"]

@@ -154,11 +154,11 @@ def test_a_visit_shows_changes_since_the_one_before(readers: Readers) -> None:
 
     readers.add_item("one")
     readers.write("one")
-    assert (desk.unseen(account, user), visit(NOW)) == (1, 0)
-    assert (desk.unseen(account, user), visit(NOW + VISIT_MS)) == (0, 0)
+    assert (readers.engine.run(desk.unseen(account, user)), visit(NOW)) == (1, 0)
+    assert (readers.engine.run(desk.unseen(account, user)), visit(NOW + VISIT_MS)) == (0, 0)
     readers.write("one")
     readers.write(None, "saldo.baixo")
-    assert desk.unseen(account, user) == 1
+    assert readers.engine.run(desk.unseen(account, user)) == 1
     first = visit(NOW + 3 * VISIT_MS)
     assert first > 0
     assert visit(NOW + 4 * VISIT_MS) == first

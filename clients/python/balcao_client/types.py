@@ -2044,6 +2044,29 @@ class MudancaDeCarteira(TypedDict):
     """Os avisos a pessoas."""
 
 
+class MudancaDeItem(TypedDict):
+    """As alterações de um item."""
+
+    data_nascimento: NotRequired[str | None]
+    """Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida."""
+    ref: NotRequired[str | None]
+    """A sua referência, como em `X-Referencia`."""
+    etiquetas: NotRequired[list[str]]
+    """Etiquetas, até 10."""
+    vigiar: NotRequired[list[str] | None]
+    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+    """
+    renovar: NotRequired[bool | Renovacao | None]
+    """Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca."""
+    reconsultar: NotRequired[bool | Reconsulta | None]
+    """Reconsulta deste item. Nulo: a da carteira. `false`: nunca."""
+    tratado: NotRequired[bool]
+    """`true`: silencia os avisos do item até o próximo evento."""
+
+
 class NovosItens(TypedDict):
     """Um item (`documento`) ou uma lista (`itens`)."""
 
@@ -2098,29 +2121,6 @@ class ItemAAcompanhar(TypedDict):
     """Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca."""
     reconsultar: NotRequired[bool | Reconsulta | None]
     """Reconsulta deste item. Nulo: a da carteira. `false`: nunca."""
-
-
-class MudancaDeItem(TypedDict):
-    """As alterações de um item."""
-
-    data_nascimento: NotRequired[str | None]
-    """Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida."""
-    ref: NotRequired[str | None]
-    """A sua referência, como em `X-Referencia`."""
-    etiquetas: NotRequired[list[str]]
-    """Etiquetas, até 10."""
-    vigiar: NotRequired[list[str] | None]
-    """O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
-    `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
-    `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
-    nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
-    """
-    renovar: NotRequired[bool | Renovacao | None]
-    """Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca."""
-    reconsultar: NotRequired[bool | Reconsulta | None]
-    """Reconsulta deste item. Nulo: a da carteira. `false`: nunca."""
-    tratado: NotRequired[bool]
-    """`true`: silencia os avisos do item até o próximo evento."""
 
 
 class Sincronizacao(TypedDict):

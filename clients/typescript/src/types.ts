@@ -1898,6 +1898,29 @@ export interface MudancaDeCarteira {
   avisos?: Avisos;
 }
 
+/** As alterações de um item. */
+export interface MudancaDeItem {
+  /** Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida. */
+  data_nascimento?: string | null;
+  /** A sua referência, como em `X-Referencia`. */
+  ref?: string | null;
+  /** Etiquetas, até 10. */
+  etiquetas?: Array<string>;
+  /**
+   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
+   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
+   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
+   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
+   */
+  vigiar?: Array<string> | null;
+  /** Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca. */
+  renovar?: boolean | Renovacao | null;
+  /** Reconsulta deste item. Nulo: a da carteira. `false`: nunca. */
+  reconsultar?: boolean | Reconsulta | null;
+  /** `true`: silencia os avisos do item até o próximo evento. */
+  tratado?: boolean;
+}
+
 /** Um item (`documento`) ou uma lista (`itens`). */
 export interface NovosItens {
   /**
@@ -1954,29 +1977,6 @@ export interface ItemAAcompanhar {
   renovar?: boolean | Renovacao | null;
   /** Reconsulta deste item. Nulo: a da carteira. `false`: nunca. */
   reconsultar?: boolean | Reconsulta | null;
-}
-
-/** As alterações de um item. */
-export interface MudancaDeItem {
-  /** Data de nascimento, AAAA-MM-DD. Só com CPF; nunca é devolvida. */
-  data_nascimento?: string | null;
-  /** A sua referência, como em `X-Referencia`. */
-  ref?: string | null;
-  /** Etiquetas, até 10. */
-  etiquetas?: Array<string>;
-  /**
-   * O que acompanhar: `cadastro`, `socios`, `simples`, `filiais`, `inscricoes:UF`,
-   * `suframa`, `certidao_federal`, `certidao_estadual:UF`, `certidao_trabalhista`,
-   * `regularidade_fgts`. De um CPF: `produtor:UF`, `certidao_trabalhista` e, com a data de
-   * nascimento, `certidao_federal`. Padrão de empresas: `cadastro`, `socios` e `simples`.
-   */
-  vigiar?: Array<string> | null;
-  /** Renovação das certidões deste item. Nulo: a da carteira. `false`: nunca. */
-  renovar?: boolean | Renovacao | null;
-  /** Reconsulta deste item. Nulo: a da carteira. `false`: nunca. */
-  reconsultar?: boolean | Reconsulta | null;
-  /** `true`: silencia os avisos do item até o próximo evento. */
-  tratado?: boolean;
 }
 
 /** A lista que a parte da carteira passa a ser. */

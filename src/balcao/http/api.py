@@ -23,6 +23,7 @@ from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
+from balcao.http.wallet_lists import WalletListRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
 from balcao.lookup.source_status import StatusReader
@@ -68,7 +69,8 @@ def build(
         *routes_of(BatchRoutes(batches, results)),
         *routes_of(EventRoutes(pages)),
         *routes_of(searches),
-        *routes_of(WalletRoutes(parts, wallet, batches)),
+        *routes_of(WalletRoutes(parts, wallet)),
+        *routes_of(WalletListRoutes(parts, wallet, batches)),
         *routes_of(WalletChangeRoutes(pages)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
         *documentation(document),

@@ -4,6 +4,7 @@ Every POST that creates something uses it (contract 12.6), on the keys of the lo
 is recorded in the commit that creates, so that no crash separates the two (ADR 0043).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -58,7 +59,8 @@ class Creation:
         key = _key_of(request)
         if key is None:
             return answer(await make(lambda made: None))
-        if (replayed := await self._replay(request, key)) is not None:
+        fingerprint = await self._fingerprint(request)
+        if (replayed := await self._replay(request, key, fingerprint)) is not None:
             return replayed
 
         def keep(made: T) -> Finish:
@@ -68,36 +70,41 @@ class Creation:
             at_ms = self.parts.now_ms()
             expires_ms = at_ms + self.parts.idempotency_hours * HOUR_MS
             digest = idempotency.digest(key)
-            return Finish(
-                request.account_id, digest, self._fingerprint(request), recorded, at_ms, expires_ms
-            )
+            return Finish(request.account_id, digest, fingerprint, recorded, at_ms, expires_ms)
 
         try:
             return answer(await make(keep))
         except StillRunning:  # a concurrent request, which has finished by now
-            if (replayed := await self._replay(request, key)) is None:
+            if (replayed := await self._replay(request, key, fingerprint)) is None:
                 raise
             return replayed
 
-    async def _replay(self, request: Request, key: str) -> Answer | None:
+    async def _replay(self, request: Request, key: str, fingerprint: str) -> Answer | None:
         parts, now_ms = self.parts, self.parts.now_ms()
         past_ms = now_ms if parts.safe_past_ms is None else parts.safe_past_ms()
         digest = idempotency.digest(key)
         earlier = await parts.desk.find_attempt(request.account_id, digest, past_ms)
-        recorded = idempotency.admit(earlier, self._fingerprint(request), now_ms, parts.deadline_ms)
+        recorded = idempotency.admit(earlier, fingerprint, now_ms, parts.deadline_ms)
         if recorded is None:
             return None
         mark = (b"x-request-id", recorded.request_id.encode())
         return recorded.status, [*_HEADERS, REPLAYED, mark], recorded.body
 
-    def _fingerprint(self, request: Request) -> str:
+    async def _fingerprint(self, request: Request) -> str:
         """Return a digest of the request as it was sent, to the byte."""
+        if len(request.body) <= _SHORT_BYTES:
+            return self._digest(request)
+        return await asyncio.to_thread(self._digest, request)
+
+    def _digest(self, request: Request) -> str:
         body = request.body.decode("latin-1")
         text = f"{request.method} {request.path}?{request.query!r}\n{body}"
         if self.keyed:
             return idempotency.keyed_digest(self.parts.receipt_numbers.pepper, text)
         return idempotency.digest(text)
 
+
+_SHORT_BYTES = 65_536  # digested on the event loop
 
 _HEADERS: Headers = [
     (b"content-type", b"application/json; charset=utf-8"),

@@ -22,6 +22,7 @@ from balcao.http.routes import Route, lookups, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
+from balcao.http.wallet_lists import WalletListRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -50,6 +51,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(BudgetRoutes),
         *routes_of(EventRoutes),
         *routes_of(WalletRoutes),
+        *routes_of(WalletListRoutes),
         *routes_of(WalletChangeRoutes),
         *routes_of(WebhookRoutes),
     ]

@@ -59,14 +59,15 @@ def body_of(request: Request, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(request.body, type=kind)
     except msgspec.ValidationError as error:
-        raise _refusal(str(error)) from None
+        raise body_refusal(str(error)) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise InvalidBody from None
 
 
-def _refusal(message: str) -> InvalidParameter | InvalidBody:
+def body_refusal(message: str, within: str = "") -> InvalidParameter | InvalidBody:
+    """Return the error for msgspec's message about a body, or about the member `within` it."""
     place = _PLACE.search(message)
-    path = place["path"] if place else ""
+    path = ".".join(filter(None, (within, place["path"] if place else "")))
     for pattern, what in (
         (_UNKNOWN, "não existe neste corpo"),
         (_MISSING, "é obrigatório"),

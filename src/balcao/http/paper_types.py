@@ -12,6 +12,7 @@ from balcao.core.described import described, doc
 from balcao.core.manual_papers import NAME_CHARACTERS_MAX, NOTE_CHARACTERS_MAX
 from balcao.core.papers import BOUGHT_BY, Paper, PaperKind, PaperState
 from balcao.core.receipts import ReceiptNumbers
+from balcao.core.wallet import WalletSettings
 from balcao.http.texts import COUNT, WHEN
 from balcao.lookup.context import Parts
 from balcao.operations import OPERATIONS
@@ -101,9 +102,8 @@ class PaperView(msgspec.Struct, frozen=True):
         return self.receipt_numbers.address_of(operation, paper.receipt_id)
 
 
-def paper_view(parts: Parts, account_id: int) -> PaperView:
-    """Return the view of an account's certificates now, by its portfolio's time and notices."""
-    settings = parts.desk.wallets.settings(account_id)
+def paper_view(parts: Parts, settings: WalletSettings) -> PaperView:
+    """Return the view of a portfolio's certificates now, by its time and notices."""
     return PaperView(
         civil_day(settings.clock_ms or parts.now_ms()),
         max(settings.notices.dias, default=0),

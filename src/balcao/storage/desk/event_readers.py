@@ -96,7 +96,6 @@ class EventReaders:
     def __init__(self, engine: Engine) -> None:
         self._run_in_writer = engine.run_in_writer
         self._open_reader = engine.open_reader
-        self._connection = engine.connection
 
     # Messages
 
@@ -169,12 +168,16 @@ class EventReaders:
 
     # Visits
 
-    def unseen(self, account_id: int, user_id: int) -> int:
+    async def unseen(self, account_id: int, user_id: int) -> int:
         """Return the number of events about items since the last visit, at most `COUNTED_MAX`."""
-        row = self._connection.execute(_SEEN, (account_id, user_id)).fetchone()
-        after = 0 if row is None else row[1]
-        values = (account_id, after, COUNTED_MAX)
-        return int(self._connection.execute(_UNSEEN, values).fetchall()[0][0])
+
+        def work(connection: SqlConnection) -> int:
+            row = connection.execute(_SEEN, (account_id, user_id)).fetchone()
+            after = 0 if row is None else row[1]
+            values = (account_id, after, COUNTED_MAX)
+            return int(connection.execute(_UNSEEN, values).fetchall()[0][0])
+
+        return await self._run_in_writer(work)
 
     async def visit(self, account_id: int, user_id: int, now_ms: int) -> int:
         """Note a visit of the page of changes; return the number up to which they were seen before.

@@ -84,7 +84,7 @@ async def show(context: PageContext) -> Response:
         batches=batches[:BATCHES_SHOWN],
         forms=FORMS.values(),
         watched=(watched := context.desk.wallets.count(account.account_id)),
-        changes=unseen(context) if watched else 0,
+        changes=await unseen(context) if watched else 0,
         ceilings=len(await visible_budgets(context)),
     )
 

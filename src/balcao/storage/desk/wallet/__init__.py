@@ -59,6 +59,14 @@ class Added(msgspec.Struct, frozen=True, gc=False):
     new: bool
 
 
+class ItemPage(msgspec.Struct, frozen=True, gc=False):
+    """Items with their certificates, by item id, and the settings of their portfolio."""
+
+    items: Sequence[WalletItem]
+    papers: Mapping[str, Sequence[Paper]]
+    settings: WalletSettings
+
+
 class ListAdded(msgspec.Struct, frozen=True, gc=False):
     """The outcomes of a list, in the order of its lines, and the ids of new items."""
 
@@ -134,6 +142,26 @@ class Wallets:
     ) -> Sequence[WalletItem]:
         """Return items in force whose ids are greater than `after`, oldest first."""
         return items.read_page(self._connection, account_id, chosen, after, limit)
+
+    async def read_page(
+        self,
+        account_id: int,
+        chosen: ItemFilter,
+        make: Callable[[ItemPage], T],
+        *,
+        after: str = "",
+        limit: int = 1_000,
+    ) -> T:
+        """Read a page as `page` does, and make something of it, both in a thread."""
+
+        def read() -> T:
+            with self._open_reader() as reading, reading.snapshot():
+                found = items.read_page(reading, account_id, chosen, after, limit)
+                papers = read_papers(reading, [item.item_id for item in found])
+                settings = read_settings(reading, account_id)
+            return make(ItemPage(found, papers, settings))
+
+        return await asyncio.to_thread(read)
 
     def papers(self, item_ids: Sequence[str]) -> Mapping[str, Sequence[Paper]]:
         """Return the certificates of items by item id. Items without any are left out."""
@@ -360,6 +388,7 @@ __all__ = [
     "Added",
     "Entry",
     "ItemFilter",
+    "ItemPage",
     "ListAdded",
     "NewCompany",
     "RegistryOf",

@@ -62,14 +62,14 @@ async def show(context: PageContext) -> Response:
         older=at(page + 1) if offset + len(listed) < count else None,
         newer=at(page - 1) if page > 1 else None,
         message=_DONE.get(fields.get("feito", "")),
-        unseen=unseen(context),
+        unseen=await unseen(context),
     )
 
 
-def unseen(context: PageContext) -> int:
+async def unseen(context: PageContext) -> int:
     """Return the number of changes since the person's last visit of their page."""
     user_id = context.person.user.user_id
-    return context.desk.event_readers.unseen(context.account.account_id, user_id)
+    return await context.desk.event_readers.unseen(context.account.account_id, user_id)
 
 
 def _filter(context: PageContext) -> ListFilter:

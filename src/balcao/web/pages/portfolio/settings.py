@@ -42,14 +42,14 @@ async def show(context: PageContext) -> Response:
         "reconsultar": str(settings.recheck.a_cada_dias) if settings.recheck else "",
         **{f"{_PERSON}{user_id}": "1" for user_id in notices.pessoas},
     }
-    return _page(context, typed, {}, message=_DONE.get(context.query("feito")))
+    return await _page(context, typed, {}, message=_DONE.get(context.query("feito")))
 
 
 async def change(context: PageContext) -> Response:
     """Change the settings."""
     ceiling, days, complaints = _numbers(context)
     if complaints:
-        return _page(context, context.form, complaints)
+        return await _page(context, context.form, complaints)
     people = tuple(
         user.user_id for user in _people(context) if context.typed(f"{_PERSON}{user.user_id}")
     )
@@ -82,7 +82,7 @@ async def change(context: PageContext) -> Response:
     except FormDone:
         return context.redirect(SETTINGS, feito="ja")
     except CallerError as error:
-        return _page(context, context.form, _complaint(error))
+        return await _page(context, context.form, _complaint(error))
     return context.redirect(SETTINGS, feito="salvo")
 
 
@@ -119,7 +119,7 @@ def _people(context: PageContext) -> Sequence[User]:
     return [*own, *others]
 
 
-def _page(
+async def _page(
     context: PageContext,
     typed: Mapping[str, str],
     complaints: Mapping[str, str],
@@ -135,5 +135,5 @@ def _page(
         sends=context.tools.outbox is not None,
         message=message,
         alert=complaints.get(""),
-        unseen=unseen(context),
+        unseen=await unseen(context),
     )
