@@ -37,3 +37,17 @@ def test_items_are_added_and_listed_with_their_changes(shell: Shell) -> None:
     assert change["tipo"] == "empresa.nome"
     assert shell(f"wallet changes acme --after {change['id']} --json").json == []
     shell("wallet changes acme --after x", code=2)
+
+
+def test_the_clock_of_a_test_account(shell: Shell) -> None:
+    shell("account create acme --plan pre_pago")
+    assert "contas de teste" in shell("wallet clock acme", code=1).err
+    shell("account create ensaio --plan pre_pago --test")
+    assert shell("wallet clock ensaio --json").json["real"] is True
+    moving = shell("wallet clock ensaio --days 30 --json").json
+    assert (moving["estado"], moving["real"]) == ("avancando", False)
+    assert "avançando até" in shell("wallet clock ensaio").out
+    assert "avançando" in shell("wallet clock ensaio --days 1", code=1).err
+    assert "avançando" in shell("wallet clock ensaio --real", code=1).err
+    shell("wallet clock ensaio --until ontem", code=2)
+    shell("wallet clock ensaio --days 1 --real", code=2)

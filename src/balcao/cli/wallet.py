@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from balcao.cli.arguments import parse_expiry
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.installation import AccountName, open_installation, wait_for
 from balcao.cli.output import AsJson, TextTable, iso, show, when
@@ -182,6 +183,73 @@ def changes(
         unbroken=("Id", "Item"),
     )
     show(as_json, [*map(_as_event, events)], table)
+
+
+@app.command()
+def clock(
+    account: AccountName,
+    *,
+    until_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--until",
+            parser=parse_expiry,
+            metavar="DATA",
+            help="Até quando avançar: AAAA-MM-DD (o fim do dia), ou data e hora.",
+        ),
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option(metavar="DIAS", help="Quantos dias avançar.", min=1)
+    ] = None,
+    real: Annotated[
+        bool, typer.Option("--real", help="Voltar à hora real e esquecer o que o relógio trouxe.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Mostra, avança ou devolve à hora real o relógio da carteira de uma conta de teste.
+
+    O relógio só avança, no máximo 400 dias por vez. O serviço em funcionamento faz acontecer, em
+    ordem, tudo o que venceria no caminho.
+
+    Exemplo:
+
+      $ balcao wallet clock pre-pago --days 30
+      $ balcao wallet clock pre-pago
+      $ balcao wallet clock pre-pago --real
+    """
+    from balcao.core.errors import CallerError
+    from balcao.core.freshness import DAY_MS
+
+    if sum((until_ms is not None, days is not None, real)) > 1:
+        refuse("informe só uma das opções.", "--until")
+    with open_installation() as local:
+        found = local.account(account)
+        if found.mode != "test":
+            raise CommandFailed("só carteiras de contas de teste têm relógio.")
+        clocks, number, now_ms = local.desk.portfolio_clocks, found.account_id, local.now_ms()
+        shown = wait_for(clocks.find(number))
+        at_ms = now_ms if shown is None else shown.now_ms
+        if days is not None:
+            until_ms = at_ms + days * DAY_MS
+        try:
+            if until_ms is not None:
+                shown = wait_for(clocks.move(number, until_ms, now_ms))
+            elif real:
+                wait_for(clocks.give_up(number))
+                shown = None
+        except CallerError as error:
+            raise CommandFailed(str(error.message)) from None
+    moving = shown is not None and shown.until_ms is not None
+    at_ms = now_ms if shown is None else shown.now_ms
+    state = {
+        "agora": iso(at_ms),
+        "estado": "avancando" if moving else "parado",
+        "real": shown is None,
+    }
+    text = f"{when(at_ms)} (hora real)." if shown is None else f"{when(at_ms)}."
+    if moving and shown is not None and shown.until_ms is not None:
+        text = f"{when(at_ms)}, avançando até {when(shown.until_ms)}."
+    show(as_json, state, text)
 
 
 def _as_event(event: "StoredEvent") -> Mapping[str, Any]:

@@ -35,11 +35,15 @@ class ItemEvent(msgspec.Struct, frozen=True, gc=False):
     data_from: str | None = None  # `dados_de`: day or instant of the source's data
     month: str | None = None  # `competencia`, YYYY-MM
     silent: bool = False
-    clock_run: int | None = None
 
 
-def numbered(head: ItemHead, event: ItemEvent, sequence: int) -> NewEvent:
-    """Return an item's event with its number in the item's sequence."""
+def numbered(
+    head: ItemHead, event: ItemEvent, sequence: int, clock_run: int | None = None
+) -> NewEvent:
+    """Return an item's event with its number in the item's sequence.
+
+    `clock_run`: of the test portfolio's clock that it is written by.
+    """
     cnpj = None
     if not head.is_cpf:
         document = head.document
@@ -68,5 +72,5 @@ def numbered(head: ItemHead, event: ItemEvent, sequence: int) -> NewEvent:
         head.item_id,
         head.client,
         silent=event.silent,
-        clock_run=event.clock_run,
+        clock_run=clock_run,
     )

@@ -49,5 +49,6 @@ class Observation(msgspec.Struct, frozen=True, gc=False):
     cnpj: str | None
     document_hash: bytes | None  # of a CPF
     answers: tuple[ObservedAnswer, ...]
-    at_ms: int  # of the commit
+    at_ms: int  # of the commit, by the portfolio's clock
     certificate: ObservedCertificate | None = None
+    clock_run: int | None = None  # of the test portfolio that asked by its own clock

@@ -117,7 +117,7 @@ class WalletSettings(msgspec.Struct, frozen=True, gc=False):
     stopped_reason: str | None = None
     stopped_ms: int | None = None
     resumes_ms: int | None = None
-    clock_ms: int | None = None
+    clock_ms: int | None = None  # of a test account; None: real time
     clock_until_ms: int | None = None
     clock_run: int = 0
 

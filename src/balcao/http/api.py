@@ -23,6 +23,7 @@ from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
+from balcao.http.wallet_clock import WalletClockRoutes
 from balcao.http.wallet_lists import WalletListRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
@@ -72,6 +73,7 @@ def build(
         *routes_of(WalletRoutes(parts, wallet)),
         *routes_of(WalletListRoutes(parts, wallet, batches)),
         *routes_of(WalletChangeRoutes(pages)),
+        *routes_of(WalletClockRoutes(parts)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),
         *documentation(document),
     ]

@@ -5,12 +5,14 @@ A body is a type. Unknown, missing and invalid members are refused by their name
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Final, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from balcao.core.calendar import to_ms
 from balcao.core.errors import InvalidBody, InvalidParameter
 from balcao.http.read import BodyLimit, Request
 from balcao.http.texts import TEXT
@@ -78,6 +80,13 @@ def body_refusal(message: str, within: str = "") -> InvalidParameter | InvalidBo
     if not path:
         return InvalidBody()  # a list, a number, ...
     return InvalidParameter(f"{path[:_MEMBER_CHARACTERS_MAX]}: o valor não serve.")
+
+
+def instant_of(name: str, at: datetime) -> int:
+    """Return an instant of a body as milliseconds. Raises `InvalidParameter` without an offset."""
+    if at.tzinfo is None:
+        raise InvalidParameter(f"{name}: informe o fuso, como em -03:00.")
+    return to_ms(at)
 
 
 class ListPage(msgspec.Struct, frozen=True):

@@ -11,7 +11,6 @@ from balcao.accounts.webhooks.desk import Shown, WebhookDesk
 from balcao.core import errors
 from balcao.core.access import Caller
 from balcao.core.budgets import iso_instant
-from balcao.core.calendar import to_ms
 from balcao.core.events import event_id
 from balcao.core.people import signed_by
 from balcao.core.webhooks import (
@@ -29,6 +28,7 @@ from balcao.http.json_bodies import (
     body_of,
     free_answer,
     id_cursor,
+    instant_of,
     limit_of,
     page_of,
 )
@@ -400,8 +400,8 @@ class WebhookRoutes:
                 make = partial(
                     self.webhooks.resend,
                     webhook,
-                    _instant("desde", since),
-                    None if body.ate is None else _instant("ate", body.ate),
+                    instant_of("desde", since),
+                    None if body.ate is None else instant_of("ate", body.ate),
                     failed_only=body.somente != "todas",
                 )
             case _:
@@ -446,12 +446,6 @@ def _delivery_answer(delivery: Delivery) -> DeliveryAnswer:
         resposta=delivery.response,
         proxima_em=iso_instant(delivery.next_ms),
     )
-
-
-def _instant(name: str, at: datetime) -> int:
-    if at.tzinfo is None:
-        raise errors.InvalidParameter(f"{name}: informe o fuso, como em -03:00.")
-    return to_ms(at)
 
 
 def _administering(request: Request) -> Caller:

@@ -44,6 +44,18 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True)
+class PortfolioTime:
+    """The instant of a test portfolio's clock, for a lookup that the portfolio asks.
+
+    `environment`: the sandbox by that clock, with no cache. Credits and traces keep the real time.
+    """
+
+    at_ms: int
+    run: int  # of the clock
+    environment: Environment
+
+
+@dataclass(frozen=True, slots=True)
 class Parts:
     """Everything a lookup needs, provided by `compose`."""
 
@@ -111,6 +123,12 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
     credits_max: int | None = None  # the most it may cost
     hooks: CommitHooks | None = None
     tags: RequestTags = NO_TAGS  # the caller's own words for it
+    clock: PortfolioTime | None = None  # of the test portfolio that asks; None: the real time
+
+    @property
+    def now_ms(self) -> int:
+        """The present instant for what is answered: of validities and of watched subjects."""
+        return self.parts.now_ms() if self.clock is None else self.clock.at_ms
 
     @property
     def answer_about(self) -> AnswerAbout | None:
@@ -150,11 +168,12 @@ def context_of(  # noqa: PLR0917  # a request, and where it is answered
     credits_max: int | None = None,
     hooks: CommitHooks | None = None,
     tags: RequestTags = NO_TAGS,
+    clock: PortfolioTime | None = None,
 ) -> LookupContext:
     """Return the context of a request that begins now."""
     return LookupContext(
         parts,
-        parts.environments[caller.mode],
+        parts.environments[caller.mode] if clock is None else clock.environment,
         parts.operations[question.subject],
         question,
         caller,
@@ -164,4 +183,5 @@ def context_of(  # noqa: PLR0917  # a request, and where it is answered
         credits_max,
         hooks,
         tags,
+        clock,
     )

@@ -29,7 +29,7 @@ from balcao.lookup.available_now import (
     plan_of,
 )
 from balcao.lookup.billing import Billing
-from balcao.lookup.context import CommitHooks, LookupContext, Parts, context_of
+from balcao.lookup.context import CommitHooks, LookupContext, Parts, PortfolioTime, context_of
 from balcao.sources.contract import Absent
 from balcao.sources.router import InFlight
 
@@ -51,10 +51,12 @@ async def look_up(
     credits_max: int | None = None,
     hooks: CommitHooks | None = None,
     tags: RequestTags = NO_TAGS,
+    clock: PortfolioTime | None = None,
 ) -> Reply:
     """Answer one question and charge for it once, at most `credits_max`.
 
     `hooks`: a batch row, whose changes are part of every commit; it needs no idempotency key.
+    `clock`: of the test portfolio that asks, by which the sandbox answers.
 
     Raises `CallerError` if the request is refused before it has any effect (409, 400 for a reused
     key, 402), and `StorageFailed` when the desk cannot write. A source's failure is a reply like
@@ -70,6 +72,7 @@ async def look_up(
         credits_max=credits_max,
         hooks=hooks,
         tags=tags,
+        clock=clock,
     )
     context = asked
     billing = Billing(context)
@@ -239,7 +242,7 @@ async def _ask(
     except SourceError as error:
         # The time is read again: a certificate may have expired meanwhile.
         kept = await environment.cache.read([inquiry.cache_key])
-        match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.parts.now_ms()):
+        match plan_of(context, inquiry, kept.get(inquiry.cache_key), context.now_ms):
             case Serve(usable) | Ask(usable) if usable is not None:
                 return from_cache(usable)
             case _:
@@ -312,5 +315,5 @@ async def conclude(context: LookupContext, outcomes: Sequence[Outcome]) -> Concl
     needed = needs() if in_place else await asyncio.to_thread(needs)
     if needed and isinstance(document, Cnpj):
         company = await context.environment.registry.available_company(document)
-    work = partial(conclusion_of, context, outcomes, company, context.parts.now_ms())
+    work = partial(conclusion_of, context, outcomes, company, context.now_ms)
     return work() if in_place else await asyncio.to_thread(work)

@@ -23,7 +23,9 @@ def observations_of(
 
     `outcomes`: of which the answer was concluded.
     """
-    question, caller = context.question, context.caller
+    question, caller, clock = context.question, context.caller, context.clock
+    if clock is not None:
+        now_ms = clock.at_ms
     answers: tuple[ObservedAnswer, ...] = ()
     certificate: ObservedCertificate | None = None
     if question.subject in OBSERVED_SUBJECTS and len(outcomes) == len(question.inquiries):
@@ -48,6 +50,7 @@ def observations_of(
             answers,
             now_ms,
             certificate,
+            clock_run=None if clock is None else clock.run,
         ),
     )
 

@@ -29,6 +29,7 @@ from balcao.service.month_comparison import (
 )
 from balcao.service.paper_notices import ExpiringPapers
 from balcao.service.portfolio_buying import PortfolioBuying
+from balcao.service.portfolio_clock import ClockMoves
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.receipt_deletion import receipt_deletion_jobs
 from balcao.service.requested_work import requested_jobs
@@ -58,6 +59,7 @@ def build(
     webhooks: WebhookDelivery,
     secrets: SecretFollower,
     comparer: Comparer,
+    clock_moves: ClockMoves,
 ) -> Lifecycle:
     """Return the lifecycle of the process, and connect the metrics with its background work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
@@ -70,6 +72,7 @@ def build(
         *buying.jobs(),
         webhooks.jobs(),
         MonthComparison(live_store, desk.months, comparer, now_ms).jobs(),
+        clock_moves.jobs(),
         *requested_jobs(desk, now_ms),
     ]
     worker = JobWorker(desk.jobs, kinds, now_ms)

@@ -33,6 +33,7 @@ from balcao.service import background
 from balcao.service.availability import AvailabilityCounts
 from balcao.service.batching import BatchParts, build_batches
 from balcao.service.clock import Clock
+from balcao.service.clock_months import PassingMonths
 from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.fetching import MonthMeasured
 from balcao.service.lifecycle import Lifecycle
@@ -41,6 +42,7 @@ from balcao.service.month_comparison import Comparer
 from balcao.service.month_records import month_records
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.portfolio_buying import PortfolioBuying
+from balcao.service.portfolio_clock import ClockMoves
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.purchasing import Purchasing
 from balcao.service.retention import Retention
@@ -235,6 +237,10 @@ class _Assembly:
                 self.clock.now_ms,
             ),
             comparer=self.comparer,
+            clock_moves=ClockMoves(
+                self.desk.portfolio_clocks,
+                PassingMonths(self.home.opendata("test"), self.desk.clock_months),
+            ),
         )
 
     @cached_property

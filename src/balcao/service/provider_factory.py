@@ -4,7 +4,7 @@ with its own connections and circuit.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache, partial
 from ssl import SSLContext
 from typing import TYPE_CHECKING
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from balcao.core.breaker import BreakerSettings
+from balcao.core.calendar import civil_day
 from balcao.core.certificates import MediaType
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry, Mode, Subject
 from balcao.core.receipts import RECEIPT_BYTES_MAX
 from balcao.examination.inventory import SNAPSHOT, configured
 from balcao.fiction import establishment_of, head_office_of
+from balcao.fiction.days import PassedDays
 from balcao.lookup.head_offices import HeadOfficeRegistry, HeadOffices
 from balcao.lookup.source_status import SourceLine, SourceStatus
 from balcao.observability.health import Health, standing
@@ -49,6 +51,9 @@ SANDBOX_URL = "http://sandbox.invalid"
 
 # A receipt is a file of some kilobytes, and the certificate waits for it.
 RECEIPT_SECONDS = 10.0
+
+# Delays that the sandbox promises, under the clock of a portfolio.
+_HURRIED_SECONDS = 0.01
 
 
 @cache
@@ -105,12 +110,20 @@ class ProviderFactory:
             found[line] = SourceStatus(standing(seen), seen.p50_ms)
         return found
 
-    def sources(self, mode: Mode, settings: Settings, cache: Cache) -> SourceRouter:
-        """Return the sources of one mode, in their order. `cache`: their earlier answers."""
-        keeper = self._receipt_keeper(mode, settings)
+    def sources(
+        self, mode: Mode, settings: Settings, cache: Cache, clock: "SandboxClock | None" = None
+    ) -> SourceRouter:
+        """Return the sources of one mode, in their order. `cache`: their earlier answers.
+
+        `clock`: of the test portfolio that they are for alone. They are not measured.
+        """
+        now = self._now if clock is None else clock.now
+        transport = self._transport(mode) if clock is None else clock.transport()
+        keeper = self._receipt_keeper(settings, transport, lasting=clock is None)
         available: dict[str, Source] = {SNAPSHOT: SnapshotSource(self.snapshots[mode])}
         for provider in configured.configured(settings, self._now()):
-            source = _source(provider, self._upstream_for(provider, mode), keeper, self._now)
+            upstream_for = self._upstream_for(provider, mode, transport, measured=clock is None)
+            source = _source(provider, upstream_for, keeper, now)
             available[provider.name] = self.spans.source(source) if self.spans else source
         order = {
             subject: [available[name] for name in names if name in available]
@@ -119,7 +132,7 @@ class ProviderFactory:
         return SourceRouter(
             order,
             source_timeout_seconds=self.settings.source_timeout_seconds,
-            observe=partial(self._observe, mode),
+            observe=partial(self._observe, mode) if clock is None else _unmeasured,
             head_office_of=HeadOffices(self._months[mode], cache).head_office_of,
         )
 
@@ -150,7 +163,14 @@ class ProviderFactory:
     def _transport(self, mode: Mode) -> httpx2.AsyncBaseTransport | None:
         return self.live_transport if mode == "live" else SimulatorTransport(self._simulated)
 
-    def _upstream_for(self, provider: EnabledSource, mode: Mode) -> UpstreamFor:
+    def _upstream_for(
+        self,
+        provider: EnabledSource,
+        mode: Mode,
+        transport: httpx2.AsyncBaseTransport | None,
+        *,
+        measured: bool,
+    ) -> UpstreamFor:
         settings = self.settings
         # Some documents of the sandbox fail on purpose, which must not open its circuits.
         breaker = BreakerSettings(settings.breaker_failures, settings.breaker_seconds)
@@ -166,21 +186,24 @@ class ProviderFactory:
                     timeout_seconds=_patience_seconds(settings, inquiry.subject),
                     answer_bytes_max=settings.source_answer_bytes_max,
                     breaker_settings=None if mode == "test" else breaker,
-                    observe=partial(self._observe, mode),
+                    observe=partial(self._observe, mode) if measured else _unmeasured,
                     subject=inquiry.subject,
                     uf=inquiry.uf or "",
                     wrap_attempt=self.spans.around(provider.name, address) if self.spans else None,
-                    transport=self._transport(mode),
+                    transport=transport,
                     tls=provider.tls or self._usual_tls,
                 )
-                self.upstreams.append(opened[line])
+                if measured:  # the others have no connection
+                    self.upstreams.append(opened[line])
                 if mode == "live":
                     self._live.append(opened[line])
             return opened[line]
 
         return find
 
-    def _receipt_keeper(self, mode: Mode, settings: Settings) -> ReceiptKeeping:
+    def _receipt_keeper(
+        self, settings: Settings, transport: httpx2.AsyncBaseTransport | None, *, lasting: bool
+    ) -> ReceiptKeeping:
         origins = [
             origin
             for _, own in configured.with_settings(settings)
@@ -193,13 +216,18 @@ class ProviderFactory:
             answer_bytes_max=RECEIPT_BYTES_MAX,
             subject="federal_certificate",
             origins=origins,
-            transport=self._transport(mode),
+            transport=transport,
             tls=self._usual_tls,
         )
-        self.upstreams.append(upstream)
+        if lasting:
+            self.upstreams.append(upstream)
         return ReceiptKeeping(
             self.blobs, fetch=partial(fetch_receipt, upstream), inspect=_inspect_receipt
         )
+
+
+def _unmeasured(call: SourceCall) -> None:
+    """Count nothing: the call is not of the present."""
 
 
 def _inspect_receipt(content: bytes) -> MediaType:
@@ -234,6 +262,26 @@ def _source(
     if isinstance(adapter, MultiUfAdapter):
         return MultiUfSource(provider.name, adapter, upstream_for, now=now)
     return AdapterSource(provider.name, adapter, upstream_for, now=now, layer=provider.layer)
+
+
+@dataclass(slots=True)
+class SandboxClock:
+    """The clock of a test portfolio, as the simulated providers see it."""
+
+    first_day: date  # of its move
+    at_ms: int
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.at_ms / 1000, UTC)
+
+    def transport(self) -> SimulatorTransport:
+        """Return a transport to providers of their own, that never let it wait."""
+        simulated = simulated_providers(
+            clock=self.now, never_seconds=_HURRIED_SECONDS, slow_seconds=_HURRIED_SECONDS
+        )
+        return SimulatorTransport(
+            simulated, lambda: PassedDays(self.first_day, civil_day(self.at_ms))
+        )
 
 
 class FictitiousMonth:

@@ -191,6 +191,23 @@ async def _watch(desk: Desk, account_id: int) -> None:
             "w1", "esperando",
         ),
         ("INSERT INTO event_reader (account_id, user_id) VALUES (?, 1)", account_id),
+        (
+            "INSERT INTO wallet_paper (paper_id, account_id, kind, uf, name, created_ms)"
+            f" VALUES (?, ?, 'outra', '', ?, {at})",
+            "p1", account_id, ODD,
+        ),
+        ("INSERT INTO wallet_item_paper (item_id, paper_id) VALUES (?, ?)", "i1", "p1"),
+        (
+            "INSERT INTO wallet_item_before"
+            f" SELECT item_id, account_id, ?, ?, {at}, '[]', NULL, {at}, '{{}}', NULL, 0"
+            " FROM wallet_item",
+            ODD, b"\0r",
+        ),
+        (
+            "INSERT INTO wallet_paper_before (paper_id, account_id, act, purchases, attempts,"
+            " failures) SELECT paper_id, account_id, ?, 1, 2, 3 FROM wallet_paper",
+            ODD,
+        ),
     )  # fmt: skip
     for sql, *values in statements:
         desk.engine.connection.execute(str(sql), values)

@@ -31,3 +31,12 @@ class ItemNotFound(NotFound):
     code = "ITEM_NAO_ENCONTRADO"
     message = "Não há um item com este id na carteira desta conta."
     short = "Item não encontrado"
+
+
+class ClockMoving(CallerError):
+    """The clock of a test portfolio is still moving."""
+
+    status = 409
+    code = "RELOGIO_AVANCANDO"
+    message = "O relógio ainda está avançando. Tente de novo quando ele chegar."
+    short = "Relógio avançando"

@@ -5,12 +5,13 @@ cost half as much again, on the event loop that also serves live lookups.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
 
 import httpx2
 from starlette.types import Message
 
+from balcao.fiction.days import PassedDays, passing
 from balcao.providers.simulation.messages import (
     PLAIN,
     SimulatedReply,
@@ -23,8 +24,12 @@ from balcao.providers.simulation.messages import (
 class SimulatorTransport(httpx2.AsyncBaseTransport):
     """A transport to simulated providers by path prefix; hosts are ignored."""
 
-    def __init__(self, simulated: Mapping[str, Simulator]) -> None:
+    def __init__(
+        self, simulated: Mapping[str, Simulator], days: Callable[[], PassedDays] | None = None
+    ) -> None:
+        """`days`: those of a portfolio's clock, which the answers count; None: of no clock."""
         self._simulated = simulated
+        self._days = days
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Raises `ConnectionCut` if the provider cuts its reply."""
@@ -50,7 +55,8 @@ class SimulatorTransport(httpx2.AsyncBaseTransport):
                     body=await request.aread(),
                     scheme=request.url.scheme,
                 )
-                return await simulated.answer(translated, _never_disconnects)
+                with passing(None if self._days is None else self._days()):
+                    return await simulated.answer(translated, _never_disconnects)
         return SimulatedReply(404, b"Not Found", PLAIN)
 
 

@@ -45,6 +45,8 @@ from balcao.storage.desk.rechecks import Rechecks
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
+from balcao.storage.desk.wallet.clock import PortfolioClocks
+from balcao.storage.desk.wallet.clock_months import ClockMonths
 from balcao.storage.desk.wallet.notices import PaperNotices
 from balcao.storage.desk.wallet.paper_list import PaperList
 from balcao.storage.desk.wallet.renewals import Renewals
@@ -69,15 +71,14 @@ class Desk(DeskQueries):
     Its parts: `people` (users, audit log, traces), `memberships` (operators' roles in accounts),
     `extensions` (acts that extend certificates), `jobs`, `mail` (messages to send), `batches`,
     `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
-    visits and messages), `webhooks`, `webhook_deliveries`, `purchases` (of portfolios),
-    `rechecks` (their scheduled lookups), `renewals` (of their certificates), `paper_notices`,
-    `wallets` (portfolios), `paper_list` (their certificates), `portfolio_views` (for pages),
-    `months` (changes of
-    the month in use), `totals` (charges by day), `exports` (files that take long
-    to write), `availability` (success of sources), `deprecated_uses` (of deprecated features),
-    `recovery_codes` (of the second factor), `receipt_marks` (shared with the store of receipts),
-    `secrets` (replacements of the installation's secret), `data_subjects` (search and erasure of
-    personal data).
+    visits and messages), `webhooks`, `webhook_deliveries`, `purchases` (of portfolios), `rechecks`
+    (their scheduled lookups), `renewals` (of their certificates), `paper_notices`, `wallets`
+    (portfolios), `paper_list` (their certificates), `portfolio_clocks` and `clock_months` (of test
+    accounts), `portfolio_views` (for pages), `months` (changes of the month in use), `totals`
+    (charges by day), `exports` (files that take long to write), `availability` (success of
+    sources), `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
+    `receipt_marks` (shared with the store of receipts), `secrets` (replacements of the
+    installation's secret), `data_subjects` (search and erasure of personal data).
     """
 
     def __init__(self, engine: Engine) -> None:  # noqa: PLR0915 - a line per part
@@ -104,6 +105,8 @@ class Desk(DeskQueries):
         self.paper_notices = PaperNotices(engine)
         self.wallets = Wallets(engine)
         self.paper_list = PaperList(engine)
+        self.portfolio_clocks = PortfolioClocks(engine)
+        self.clock_months = ClockMonths(engine)
         self.months = Months(engine)
         self.portfolio_views = PortfolioViews(engine)
         self.totals = DailyTotals(engine)

@@ -8,7 +8,11 @@ from balcao.core.item_events import ItemEvent, ItemHead, numbered
 from balcao.storage.connection import Statements
 from balcao.storage.desk.events import lock_account, write_events
 
-_SEQUENCE = "SELECT sequence FROM wallet_item WHERE item_id = ? AND ended_ms IS NULL"
+_SEQUENCE = (
+    "SELECT i.sequence, CASE WHEN w.clock_ms IS NOT NULL THEN w.clock_run END"
+    " FROM wallet_item AS i LEFT JOIN wallet AS w ON w.account_id = i.account_id"
+    " WHERE i.item_id = ? AND i.ended_ms IS NULL"
+)
 _HAS_CAUSE = "SELECT 1 FROM event WHERE account_id = ? AND cause = ?"
 # A person's mark lasts until the next event.
 _ADVANCE = "UPDATE wallet_item SET sequence = ?, handled_ms = NULL WHERE item_id = ?"
@@ -28,12 +32,12 @@ def write_item_events(
     row = connection.execute(_SEQUENCE, (head.item_id,)).fetchone()
     if row is None:
         return ()
-    sequence: int = row[0]
+    sequence, clock_run = row
     new = []
     for event in events:
         if connection.execute(_HAS_CAUSE, (head.account_id, event.cause)).fetchone() is None:
             sequence += 1
-            new.append(numbered(head, event, sequence))
+            new.append(numbered(head, event, sequence, clock_run))
     numbers = write_events(connection, new)
     if new:
         connection.execute(_ADVANCE, (sequence, head.item_id))

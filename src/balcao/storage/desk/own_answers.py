@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from balcao.core.observations import Observation
 from balcao.core.observed_items import FindInMonth
 from balcao.storage.connection import Statements
+from balcao.storage.desk.clock_runs import clock_run_of
 from balcao.storage.desk.observations import write_answers
 from balcao.storage.desk.wallet.paper_answers import write_certificate
 
@@ -14,6 +15,9 @@ def write_observations(
 ) -> None:
     """Update what answers are about, within the transaction of their charges."""
     for seen in observations:
+        # A portfolio whose clock is ahead changes by its own lookups alone.
+        if seen.mode == "test" and clock_run_of(connection, seen.account_id) != seen.clock_run:
+            continue
         if seen.certificate is None:
             write_answers(connection, seen, find_in_month)
         else:

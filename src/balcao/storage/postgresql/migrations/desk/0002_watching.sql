@@ -12,6 +12,7 @@ ALTER TABLE event ADD COLUMN silent smallint NOT NULL DEFAULT 0 CHECK (silent IN
 ALTER TABLE event ADD COLUMN clock_run bigint NULL;  -- of a test portfolio's clock; NULL: real time
 CREATE UNIQUE INDEX event_of_cause ON event (account_id, cause) WHERE cause IS NOT NULL;
 CREATE INDEX event_of_item ON event (item_id, event_id) WHERE item_id IS NOT NULL;
+CREATE INDEX event_of_clock ON event (account_id) WHERE clock_run IS NOT NULL;
 
 -- A person's erasure empties the data of events.
 DROP TRIGGER event_never_changes ON event;
@@ -39,6 +40,7 @@ CREATE TABLE wallet (
     stopped_ms bigint NULL,
     resumes_ms bigint NULL,
     clock_ms bigint NULL,  -- of a test account; NULL: real time
+    clock_from_ms bigint NULL,  -- real time of its first move
     clock_until_ms bigint NULL,  -- the clock is moving there
     clock_run bigint NOT NULL DEFAULT 0,
     edits bigint NOT NULL DEFAULT 0,  -- of items: a plan made from older ones is made anew
@@ -186,6 +188,44 @@ CREATE TABLE wallet_item_paper (
     PRIMARY KEY (item_id, paper_id)
 );
 CREATE INDEX wallet_item_paper_of_paper ON wallet_item_paper (paper_id, item_id);
+
+-- State of a test portfolio's items and certificates before its clock left the real time. They get
+-- it back when the clock is given up.
+CREATE TABLE wallet_item_before (
+    item_id text COLLATE "C" NOT NULL PRIMARY KEY REFERENCES wallet_item ON DELETE CASCADE,
+    account_id bigint NOT NULL REFERENCES account,
+    registry text COLLATE "C" NULL,
+    record bytea NULL,
+    record_ms bigint NULL,
+    registrations text COLLATE "C" NOT NULL,
+    suframa text COLLATE "C" NULL,
+    verified_ms bigint NULL,
+    checked text COLLATE "C" NULL,
+    handled_ms bigint NULL,
+    recheck_attempts bigint NOT NULL
+);
+CREATE INDEX wallet_item_before_of_account ON wallet_item_before (account_id);
+
+CREATE TABLE wallet_paper_before (
+    paper_id text COLLATE "C" NOT NULL PRIMARY KEY REFERENCES wallet_paper ON DELETE CASCADE,
+    account_id bigint NOT NULL REFERENCES account,
+    verdict text COLLATE "C" NULL,
+    issued_on text COLLATE "C" NULL,
+    validity text COLLATE "C" NULL,
+    extended_until text COLLATE "C" NULL,
+    act text COLLATE "C" NULL,
+    last_day text COLLATE "C" NULL,
+    answered_ms bigint NULL,
+    request_id text COLLATE "C" NULL,
+    receipt_id text COLLATE "C" NULL,
+    media_type text COLLATE "C" NULL,
+    purchases bigint NOT NULL,
+    attempts bigint NOT NULL,
+    failures bigint NOT NULL,
+    reason text COLLATE "C" NULL,
+    told bigint NULL
+);
+CREATE INDEX wallet_paper_before_of_account ON wallet_paper_before (account_id);
 
 -- Changes of the month in use, once for the installation, whatever node changed first.
 CREATE TABLE month_switch (

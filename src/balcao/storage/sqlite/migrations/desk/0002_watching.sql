@@ -12,6 +12,7 @@ ALTER TABLE event ADD COLUMN silent INTEGER NOT NULL DEFAULT 0 CHECK (silent IN 
 ALTER TABLE event ADD COLUMN clock_run INTEGER NULL;  -- of a test portfolio's clock; NULL: real time
 CREATE UNIQUE INDEX event_of_cause ON event (account_id, cause) WHERE cause IS NOT NULL;
 CREATE INDEX event_of_item ON event (item_id, event_id) WHERE item_id IS NOT NULL;
+CREATE INDEX event_of_clock ON event (account_id) WHERE clock_run IS NOT NULL;
 
 -- A person's erasure empties the data of events.
 DROP TRIGGER event_never_changes;
@@ -39,6 +40,7 @@ CREATE TABLE wallet (
     stopped_ms     INTEGER NULL,
     resumes_ms     INTEGER NULL,
     clock_ms       INTEGER NULL,  -- of a test account; NULL: real time
+    clock_from_ms  INTEGER NULL,  -- real time of its first move
     clock_until_ms INTEGER NULL,  -- the clock is moving there
     clock_run      INTEGER NOT NULL DEFAULT 0,
     edits          INTEGER NOT NULL DEFAULT 0,  -- of items: a plan made from older ones is made anew
@@ -155,6 +157,44 @@ CREATE TABLE wallet_item_paper (
     PRIMARY KEY (item_id, paper_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wallet_item_paper_of_paper ON wallet_item_paper (paper_id, item_id);
+
+-- State of a test portfolio's items and certificates before its clock left the real time. They get
+-- it back when the clock is given up.
+CREATE TABLE wallet_item_before (
+    item_id          TEXT    NOT NULL PRIMARY KEY REFERENCES wallet_item (item_id) ON DELETE CASCADE,
+    account_id       INTEGER NOT NULL REFERENCES account (account_id),
+    registry         TEXT    NULL,
+    record           BLOB    NULL,
+    record_ms        INTEGER NULL,
+    registrations    TEXT    NOT NULL,
+    suframa          TEXT    NULL,
+    verified_ms      INTEGER NULL,
+    checked          TEXT    NULL,
+    handled_ms       INTEGER NULL,
+    recheck_attempts INTEGER NOT NULL
+) STRICT;
+CREATE INDEX wallet_item_before_of_account ON wallet_item_before (account_id);
+
+CREATE TABLE wallet_paper_before (
+    paper_id       TEXT    NOT NULL PRIMARY KEY REFERENCES wallet_paper (paper_id) ON DELETE CASCADE,
+    account_id     INTEGER NOT NULL REFERENCES account (account_id),
+    verdict        TEXT    NULL,
+    issued_on      TEXT    NULL,
+    validity       TEXT    NULL,
+    extended_until TEXT    NULL,
+    act            TEXT    NULL,
+    last_day       TEXT    NULL,
+    answered_ms    INTEGER NULL,
+    request_id     TEXT    NULL,
+    receipt_id     TEXT    NULL,
+    media_type     TEXT    NULL,
+    purchases      INTEGER NOT NULL,
+    attempts       INTEGER NOT NULL,
+    failures       INTEGER NOT NULL,
+    reason         TEXT    NULL,
+    told           INTEGER NULL
+) STRICT;
+CREATE INDEX wallet_paper_before_of_account ON wallet_paper_before (account_id);
 
 -- Changes of the month in use, once for the installation, whatever node changed first.
 CREATE TABLE month_switch (
