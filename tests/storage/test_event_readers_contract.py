@@ -14,6 +14,7 @@ from balcao.core.mail import MailText, Message
 from balcao.core.secrets import single
 from balcao.service.digests import Digests
 from balcao.storage.connection import SqlConnection
+from balcao.storage.desk import event_readers
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.event_readers import VISIT_MS
 from balcao.storage.desk.events import write_events
@@ -57,7 +58,12 @@ class Readers:
     def write(self, item: str | None, kind: str = "empresa.nome", **data: object) -> None:
         silent = bool(data.pop("silent", False))
         event = NewEvent(
-            self.number, kind, self.now_ms, json.dumps(data), item_id=item, silent=silent
+            self.number,
+            kind,
+            self.now_ms,
+            json.dumps(data, separators=(",", ":")),
+            item_id=item,
+            silent=silent,
         )
 
         def work(connection: SqlConnection) -> None:
@@ -122,6 +128,22 @@ def test_a_week_of_downtime_is_one_digest(readers: Readers) -> None:
     readers.now_ms += DAY_MS
     (digest,) = readers.check()
     assert digest.subject == "Carteira: 1 novidade em 1 item"
+
+
+def test_many_events_hide_no_grave_one(readers: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_readers, "EVENTS_AT_ONCE", 3)
+    readers.add_item("one")
+    assert readers.check() == []
+    for _ in range(4):
+        readers.write("one")
+    readers.write("one", "empresa.situacao", de="ATIVA", para="INAPTA", grave=True)
+    readers.write("one")
+    readers.write(None, "carteira.parada", motivo="saldo")
+    (urgent,) = readers.check()
+    assert urgent.subject == "Carteira: 2 avisos importantes"
+    readers.now_ms += DAY_MS
+    (digest,) = readers.check()  # without those that were sent at once
+    assert digest.subject == "Carteira: 3 novidades em 1 item"
 
 
 def test_people_who_left_the_notices_get_no_backlog(readers: Readers) -> None:

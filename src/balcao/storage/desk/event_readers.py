@@ -17,13 +17,14 @@ from balcao.core.digests import (
     is_due,
     is_read,
 )
+from balcao.core.event_words import URGENT_KINDS
 from balcao.core.wallet import Notices
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.mail import NewMail, queue
 from balcao.storage.desk.memberships import MAY_ACT
 from balcao.storage.engine import Engine
 
-# Read for one message. It names fewer, and the page has all.
+# Read for one message, and as many grave ones after them. It names fewer, and the page has all.
 EVENTS_AT_ONCE = 10_000
 # A visit that begins later than this after the last one is another visit.
 VISIT_MS = 30 * 60_000
@@ -58,6 +59,8 @@ _EVENTS = (
     " OR (i.item_id IS NOT NULL AND i.handled_ms IS NULL AND i.ended_ms IS NULL))"
     " ORDER BY e.event_id LIMIT ?"
 )
+_IS_GRAVE = f"(e.kind IN ({', '.join('?' * len(URGENT_KINDS))}) OR {{grave}})"
+_GRAVE = '"grave":true'  # a member: quotes within texts are escaped
 _SEEN = (
     "SELECT seen_event, visit_event, visit_ms FROM event_reader"
     " WHERE account_id = ? AND user_id = ?"
@@ -215,6 +218,11 @@ def _events(
     connection: SqlConnection, account_id: int, after: int, last: int
 ) -> Sequence[MailableEvent]:
     rows: Any = connection.execute(_EVENTS, (account_id, after, last, EVENTS_AT_ONCE)).fetchall()
+    if len(rows) == EVENTS_AT_ONCE:
+        is_grave = _IS_GRAVE.format(grave=connection.contains.format(column="e.body"))
+        values = (account_id, rows[-1][0], last, *URGENT_KINDS, _GRAVE, EVENTS_AT_ONCE)
+        sql = _EVENTS.replace(" ORDER BY", f" AND {is_grave} ORDER BY")
+        rows += connection.execute(sql, values).fetchall()
     return [_event(*row) for row in rows]
 
 
