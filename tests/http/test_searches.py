@@ -1,19 +1,22 @@
 """Company search over HTTP (contract 14): pages, counts, partners, and prices."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from balcao.core.access import KeyRestrictions, Plan
 from balcao.core.search import Filters
 from balcao.home import Home
+from balcao.http import wallet_searches
 from balcao.opendata.search.building import build_index
 from balcao.opendata.search.index import index_path
 from balcao.opendata.snapshot import current_path
 from balcao.service.search_pool import SearchPool
-from tests.service import CREDITS, DEFAULT, Client, Service, open_service
+from tests.service import CREDITS, DEFAULT, Client, Reply, Service, open_service
 
 COMPANIES, COUNT, PARTNERS = (
     "/buscas/v1/empresas",
@@ -300,3 +303,58 @@ def test_a_key_for_other_operations_does_not_search(shop: Service) -> None:
     assert answer.status == 403
     assert b"OPERACAO_NAO_PERMITIDA" in answer.body
     assert shop.money(by) == (CREDITS, 0)
+
+
+def watch(house: Service, query: str, body: object, by: Client) -> Reply:
+    text = json.dumps(body).encode()
+    path = f"/carteira/v1/itens?{urlencode({'busca': query})}"
+    return house.request(
+        "POST", path, by, body=text, content_type="application/json",
+        content_length=str(len(text)),
+    )  # fmt: skip
+
+
+def test_a_search_is_a_list_of_items_to_watch(shop: Service) -> None:
+    by = shop.account("carteira")
+    query = "situacao=ATIVA&uf=SP"
+    expected: set[str] = set()
+    cursor = ""
+    while cursor is not None:
+        page = shop.get(f"{COMPANIES}?{query}" + (f"&cursor={cursor}" if cursor else ""), by).json
+        expected |= {item["cnpj"] for item in page["itens"]}
+        cursor = page["cursor"]
+    money = shop.money(by)
+    made = watch(shop, query, {"etiquetas": ["busca"], "vigiar": ["cadastro"]}, by)
+    assert (made.status, made.credits, shop.money(by)) == (202, 0, money)
+    assert [each["novo"] for each in made.json["itens"]] == [True] * len(expected)
+    listed = shop.get("/carteira/v1/itens?etiqueta=busca&limite=1000", by).json["itens"]
+    assert {each["documento"] for each in listed} == expected
+    assert watch(shop, query, {}, by).json["itens"][0]["novo"] is False
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "code"),
+    [
+        ("", {}, "FILTRO_OBRIGATORIO"),
+        ("ufs=SP&situacao=ATIVA", {}, "PARAMETRO_INVALIDO"),
+        ("uf=SP&cursor=1", {}, "PARAMETRO_INVALIDO"),
+        ("uf=XX", {}, "PARAMETRO_INVALIDO"),
+        ("uf=SP&pessoas=true", {}, "OPTIN_NAO_HABILITADO"),
+        ("uf=SP", {"documento": "90010001000100"}, "PARAMETRO_INVALIDO"),
+    ],
+)
+def test_refused_lists_of_a_search(shop: Service, query: str, body: object, code: str) -> None:
+    by = shop.account(f"recusa {query} {len(str(body))}")
+    assert watch(shop, query, body, by).code == code
+    assert shop.get("/carteira/v1", by).json["itens"] == 0
+
+
+def test_a_search_with_too_many_results_adds_nothing(
+    shop: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_searches, "SYNCED_AT_ONCE", 20)
+    by = shop.account("demais")
+    assert watch(shop, "situacao=ATIVA", {}, by).code == "PARAMETRO_INVALIDO"
+    assert shop.get("/carteira/v1", by).json["itens"] == 0
+    key = shop.another_key(by, restrictions=KeyRestrictions(operations=("suframa",)))
+    assert watch(shop, "uf=SP", {}, key).code == "OPERACAO_NAO_PERMITIDA"

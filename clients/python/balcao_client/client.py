@@ -1544,6 +1544,7 @@ class Balcao(SyncClient):
         body: types.NovosItens,
         *,
         lote: str | None = None,
+        busca: str | None = None,
         retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaItensAcrescentados]:
@@ -1551,6 +1552,9 @@ class Balcao(SyncClient):
 
         lote: O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a
         lista.
+        busca: Os parâmetros de uma busca de empresas, codificados
+        (`uf%3DSP%26cnae%3D6201501`), com até 10.000 resultados: eles são a lista. Sem
+        `limite` e `cursor`. Não custa nada.
         retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
         como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
         """
@@ -1558,7 +1562,7 @@ class Balcao(SyncClient):
             Call(
                 "POST",
                 "/carteira/v1/itens",
-                query={"lote": lote, "retroativo": retroativo},
+                query={"lote": lote, "busca": busca, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),
@@ -3222,6 +3226,7 @@ class BalcaoAsync(AsyncClient):
         body: types.NovosItens,
         *,
         lote: str | None = None,
+        busca: str | None = None,
         retroativo: bool | None = None,
         idempotency_key: str | None = None,
     ) -> Answer[types.RespostaItensAcrescentados]:
@@ -3229,6 +3234,9 @@ class BalcaoAsync(AsyncClient):
 
         lote: O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a
         lista.
+        busca: Os parâmetros de uma busca de empresas, codificados
+        (`uf%3DSP%26cnae%3D6201501`), com até 10.000 resultados: eles são a lista. Sem
+        `limite` e `cursor`. Não custa nada.
         retroativo: Itens novos recebem, uma vez, as diferenças entre os dois últimos meses,
         como eventos com `retroativo: true`, que não são enviados por webhook nem e-mail.
         """
@@ -3236,7 +3244,7 @@ class BalcaoAsync(AsyncClient):
             Call(
                 "POST",
                 "/carteira/v1/itens",
-                query={"lote": lote, "retroativo": retroativo},
+                query={"lote": lote, "busca": busca, "retroativo": retroativo},
                 idempotent=True,
                 idempotency_key=idempotency_key,
                 content=as_json(body),

@@ -1492,6 +1492,11 @@ export class Balcao extends Runtime {
     /** O `id` de um lote da conta, de até 10000 linhas: os documentos dele são a lista. */
     lote?: string;
     /**
+     * Os parâmetros de uma busca de empresas, codificados (`uf%3DSP%26cnae%3D6201501`), com
+     * até 10.000 resultados: eles são a lista. Sem `limite` e `cursor`. Não custa nada.
+     */
+    busca?: string;
+    /**
      * Itens novos recebem, uma vez, as diferenças entre os dois últimos meses, como eventos
      * com `retroativo: true`, que não são enviados por webhook nem e-mail.
      */
@@ -1504,6 +1509,7 @@ export class Balcao extends Runtime {
       path: `/carteira/v1/itens`,
       query: {
         lote: given.lote,
+        busca: given.busca,
         retroativo: given.retroativo,
       },
       idempotent: true,

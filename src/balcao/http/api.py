@@ -71,7 +71,7 @@ def build(
         *routes_of(EventRoutes(pages)),
         *routes_of(searches),
         *routes_of(WalletRoutes(parts, wallet)),
-        *routes_of(WalletListRoutes(parts, wallet, batches)),
+        *routes_of(WalletListRoutes(parts, wallet, batches, searches)),
         *routes_of(WalletChangeRoutes(pages)),
         *routes_of(WalletClockRoutes(parts)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),

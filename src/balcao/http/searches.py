@@ -428,7 +428,7 @@ class Searches:
         Raises `CallerError`, `SearchUnavailable`.
         """
         today = civil_day(self.now_ms()).isoformat()
-        filters = [_allowed(read_filters(each.get, today), caller) for each in several]
+        filters = [allowed(read_filters(each.get, today), caller) for each in several]
         with self.slots.slot(caller):
             return await self.searcher.counts(caller.mode, filters)
 
@@ -447,7 +447,7 @@ class Searches:
             read_partner(sent.text)
 
     async def _companies(self, caller: Caller, sent: Parameters, today: str) -> _Sought:
-        filters, limit = _allowed(read_filters(sent.text, today), caller), read_limit(sent.text)
+        filters, limit = allowed(read_filters(sent.text, today), caller), read_limit(sent.text)
         page = await self.searcher.companies(caller.mode, filters, sent.text("cursor"), limit)
         answer = CompaniesAnswer(
             "",
@@ -463,7 +463,7 @@ class Searches:
         return _Sought(answer, bool(page.itens))
 
     async def _count(self, caller: Caller, sent: Parameters, today: str) -> _Sought:
-        filters = _allowed(read_filters(sent.text, today), caller)
+        filters = allowed(read_filters(sent.text, today), caller)
         tally = await self.searcher.count(caller.mode, filters)
         answer = CountAnswer("", True, False, tally.total, tally.exact, filters.people)
         return _Sought(answer, tally.total > 0)
@@ -531,7 +531,7 @@ def sees_people(caller: Caller) -> bool:
     return caller.partner_optin and caller.plan != "gratuito"
 
 
-def _allowed(filters: Filters, caller: Caller) -> Filters:
+def allowed(filters: Filters, caller: Caller) -> Filters:
     """Refuse filters about natural persons to accounts that did not opt in (contract 14.4).
 
     A filter that selects only them is refused too: an empty answer would claim that there are none.

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -18,6 +19,7 @@ from balcao.http.json_bodies import free_answer
 from balcao.http.list_bodies import list_body_of
 from balcao.http.read import BodyLimit, Request
 from balcao.http.routes import Answer
+from balcao.http.searches import Searches
 from balcao.http.wallet_batches import BATCH, BATCH_PROBLEMS, batch_named, lines_of_batch
 from balcao.http.wallet_requests import (
     ADDRESS,
@@ -31,6 +33,7 @@ from balcao.http.wallet_requests import (
     client_of,
     needs_client,
 )
+from balcao.http.wallet_searches import SEARCH, SEARCH_PROBLEMS, lines_of_search, search_named
 from balcao.http.wallet_types import (
     EXAMPLE_ITEM,
     ItemBody,
@@ -50,6 +53,7 @@ from balcao.operations.parameters import Flag, Parameters
 from balcao.storage.desk.wallet import ListAdded, Synced
 from balcao.storage.desk.wallet.planning import Outcome
 
+ReadLines: TypeAlias = Callable[[], Awaitable[Sequence[ItemLine]]]
 AnyItemBody = TypeVar("AnyItemBody", ItemBody, NewItemsBody)
 
 # Bodies with lists.
@@ -83,6 +87,7 @@ class WalletListRoutes:
     parts: Parts
     wallet: WalletDesk
     batches: BatchDesk
+    searches: Searches
 
     @property
     def _answers(self) -> ItemAnswers:
@@ -100,9 +105,10 @@ class WalletListRoutes:
             f" {ITEMS_AT_ONCE} de uma vez, em `itens`. O mesmo documento do mesmo cliente é um só"
             " item: enviar de novo altera o que veio (200, `novo: false`). Numa lista, cada linha"
             " tem a sua resposta. Acompanhar não custa nada. Com `lote`, a lista são os documentos"
-            " das linhas dele (202), e o corpo diz o que vale para todos."
+            " das linhas dele; com `busca`, as empresas que ela encontra. A resposta é 202, e o"
+            " corpo diz o que vale para todos."
         ),
-        parameters=(BATCH, _RETROACTIVE, CREATION_KEY),
+        parameters=(BATCH, SEARCH, _RETROACTIVE, CREATION_KEY),
         takes=RequestBody(
             [Json(NewItemsBody("90010001000100", ref="17", cliente="loja-7"))],
             text="Até 4 MB.",
@@ -111,10 +117,11 @@ class WalletListRoutes:
         status=201,
         other_results=(
             Result(200, "O item já estava na carteira, ou o resultado de cada linha.", (_LINES,)),
-            Result(202, "O resultado de cada linha do lote.", (_LINES,)),
+            Result(202, "O resultado de cada linha do lote ou da busca.", (_LINES,)),
         ),
         problems=(
             *BATCH_PROBLEMS,
+            *SEARCH_PROBLEMS,
             *WRITING,
             *CREATING,
             *TERMS,
@@ -129,9 +136,10 @@ class WalletListRoutes:
         caller, body = caller_of(request), await list_body_of(request, NewItemsBody)
         creation = Creation(self.parts, keyed=True)
         retroactive = _flag(_RETROACTIVE, request)
-        batch_id = batch_named(request)
-        if batch_id is not None:
-            return await self._add_batch(request, caller, body, batch_id, retroactive=retroactive)
+        batch_id, query = batch_named(request), search_named(request)
+        if batch_id is not None or query is not None:
+            read = self._lines_named(request, caller, body, batch_id, query)
+            return await self._add_lines(request, caller, read, 202, retroactive=retroactive)
         if body.itens is UNSET:
             line = line_of(_with_client(_client_to_add(request, caller, [body]), body))
             return await creation.once(
@@ -230,33 +238,36 @@ class WalletListRoutes:
             return answer(await make(lambda synced: None))
         return await Creation(self.parts, keyed=True).once(request, make, answer)
 
-    async def _add_batch(
+    def _lines_named(
         self,
         request: Request,
         caller: Caller,
         body: NewItemsBody,
-        batch_id: str,
-        *,
-        retroactive: bool,
-    ) -> Answer:
+        batch_id: str | None,
+        query: str | None,
+    ) -> ReadLines:
+        """Return what reads the lines of the batch, or of the search, that the request names."""
         for name in ("documento", "data_nascimento", "itens"):
             value = getattr(body, name)
             if value is not None and value is not UNSET:
-                raise errors.InvalidParameter(f"{name}: não com lote.")
+                raise errors.InvalidParameter(f"{name}: não com lote nem busca.")
         client = client_of(request) if needs_client(caller) and not body.cliente else None
-
-        async def of_batch() -> Sequence[ItemLine]:
-            return await lines_of_batch(
-                self.batches, caller, batch_id, stated_by(body), client_otherwise=client
-            )
-
-        return await self._add_lines(request, caller, of_batch, 202, retroactive=retroactive)
+        if batch_id is None:
+            assert query is not None
+            stated = stated_by(_with_client(client, body))
+            return partial(lines_of_search, self.searches, caller, query, stated)
+        if query is not None:
+            raise errors.InvalidParameter("busca: não com lote.")
+        stated = stated_by(body)
+        return partial(
+            lines_of_batch, self.batches, caller, batch_id, stated, client_otherwise=client
+        )
 
     async def _add_lines(
         self,
         request: Request,
         caller: Caller,
-        read: Callable[[], Awaitable[Sequence[ItemLine]]],
+        read: ReadLines,
         status: int,
         *,
         retroactive: bool,
