@@ -313,6 +313,8 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.over_budget("chave")
     metrics.event("teto.aviso", 1)
     metrics.deprecated_use("cabecalho-cache")
+    metrics.recheck("respondida")
+    metrics.renewal("respondida")
     metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
     metrics.database = True, 0
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}

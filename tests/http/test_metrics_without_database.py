@@ -26,12 +26,13 @@ def test_measurements_without_the_database(tmp_path: Path, monkeypatch: pytest.M
         with open_service(tmp_path, database=SecretStr(server.new_database())) as house:
             seen = measured(house)
             assert (seen["balcao_database_up"], seen["balcao_database_commits_waiting"]) == (1, 0)
-            assert seen["balcao_budgets"] == 0
+            assert (seen["balcao_budgets"], seen["balcao_wallet_items"]) == (0, 0)
 
             server.stop(signal.SIGQUIT)
             seen = measured(house)
             assert seen["balcao_database_up"] == 0
-            assert not {"balcao_budgets", "balcao_database_commits_waiting"} & set(seen)
+            asked = {"balcao_budgets", "balcao_wallet_items", "balcao_database_commits_waiting"}
+            assert not asked & set(seen)
             assert "balcao_clock_jumps_total" in seen
             server.start()
     finally:

@@ -46,6 +46,7 @@ def test_an_item_from_its_addition_to_its_removal(world: Service) -> None:
     assert world.get(f"{ITEMS}?etiqueta=a&documento={CNPJ}").json["itens"][0]["etiquetas"] == ["a"]
     assert world.get(f"{ITEMS}?cliente=x").json["itens"] == []
     assert world.get(WALLET).json["itens"] == 1
+    assert "\nbalcao_wallet_items 1.0\n" in world.get("/metrics").body.decode()
 
     assert world.request("DELETE", one).json["id"] == first.json["id"]
     for method in ("GET", "DELETE"):

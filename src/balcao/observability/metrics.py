@@ -106,6 +106,8 @@ class Metrics:
         self.webhooks: Callable[[], WebhookState] = lambda: ((), 0, None, {})
         # Number of budgets in force, of all accounts. None: the database is away.
         self.budgets: Callable[[], int | None] = lambda: 0
+        # Items in force of all portfolios, and accounts that have some. None: the database is away.
+        self.portfolios: Callable[[], tuple[int, int] | None] = lambda: (0, 0)
         # Whether the database answers and can be written to, and how many commits wait for a
         # standby (None: unknown). None: it is a file of this process. Set before each scrape.
         self.database: tuple[bool, int | None] | None = None
@@ -276,6 +278,16 @@ class Metrics:
                 "balcao_budgets",
                 "Budgets in force, of all accounts; absent while the database is away.",
                 value=budgets,
+            )
+        if (portfolios := self.portfolios()) is not None:
+            items, accounts = portfolios
+            yield GaugeMetricFamily(
+                "balcao_wallet_items",
+                "Watched items of all portfolios; absent while the database is away.",
+                value=items,
+            )
+            yield GaugeMetricFamily(
+                "balcao_wallets", "Accounts whose portfolios have items.", value=accounts
             )
         if self.database is not None:
             yield from _database(*self.database)

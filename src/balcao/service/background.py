@@ -129,7 +129,14 @@ def build(
         except StorageFailed:
             return None
 
+    def portfolios() -> tuple[int, int] | None:
+        try:
+            return desk.wallets.total()
+        except StorageFailed:
+            return None
+
     metrics.budgets = budgets
+    metrics.portfolios = portfolios
     metrics.webhooks = webhooks.measured
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.counts
