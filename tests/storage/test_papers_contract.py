@@ -4,13 +4,19 @@ import json
 from typing import Any
 
 from balcao.core.access import Account
-from balcao.core.certificates import CertificateSummary, Verdict
+from balcao.core.certificates import CertificateSummary, StoredReceipt, Verdict
+from balcao.core.data_subject import DataSubject
+from balcao.core.documents import Cpf
 from balcao.core.ledger import InsufficientFunds
 from balcao.core.observations import Observation, ObservedCertificate
 from balcao.core.papers import PaperKind, paper_key
+from balcao.core.receipts import ReceiptNumbers, digest_of
 from balcao.core.renewals import Renews
+from balcao.core.wallet import ItemRequest, watched_of
 from balcao.storage.desk.desk import Desk
-from tests.records import CNPJ, OTHER_CNPJ
+from balcao.storage.desk.wallet import Entry
+from balcao.storage.desk.wallet.manual_papers import ManualPaper
+from tests.records import CNPJ, CPF, OTHER_CNPJ
 from tests.storage.engines import Engine
 from tests.storage.world import NOW, a_charge, a_hold, a_settle, balance
 from tests.watching import a_paper, an_item
@@ -161,3 +167,76 @@ def test_an_act_counts_when_a_paper_arrives(engine: Engine, desk: Desk, ana: Acc
     assert stored(engine, mine, *names) == (
         "2027-02-01", "2027-03-03", "Portaria 1", "2027-03-03",
     )  # fmt: skip
+
+
+def by_hand(engine: Engine, desk: Desk, account: Account, item_id: str) -> str:
+    """Add a certificate with a file to an item and return its number."""
+    new, paper_id = ManualPaper("Alvará", "2026-12-31", None), f"hand-{item_id}"
+    engine.run(desk.manual_papers.add(account.account_id, item_id, new, paper_id, NOW))
+    send_file(engine, desk, account, item_id, "um")
+    return paper_id
+
+
+def send_file(engine: Engine, desk: Desk, account: Account, item_id: str, content: str) -> None:
+    stored = StoredReceipt(digest_of(content.encode()), "application/pdf", len(content))
+    file = ReceiptNumbers(b"p").uploaded(account.account_id, item_id, stored)
+    engine.run(
+        desk.manual_papers.set_file(account.account_id, item_id, f"hand-{item_id}", file, NOW)
+    )
+
+
+def deletions(engine: Engine) -> set[str]:
+    """Return the digests whose bytes jobs delete."""
+    return {about for (about,) in engine.sql("SELECT about FROM job")}
+
+
+def test_a_paper_goes_with_the_last_of_its_items(engine: Engine, desk: Desk, ana: Account) -> None:
+    both = ("certidao_federal", "cadastro")
+    numbers = iter("abcdefghij")
+
+    def add(cnpj: str, watched: tuple[str, ...]) -> str:
+        entry = Entry(1, watched_of(cnpj), ItemRequest(watched=watched))
+        added = engine.run(desk.wallets.add(ana.account_id, entry, 9, lambda: next(numbers), NOW))
+        return added.item.item_id
+
+    one, two = add(CNPJ, both), add("90010001000290", both)
+    hand = by_hand(engine, desk, ana, one)
+    shared = {each.paper_id for each in desk.wallets.papers([two])[two]}
+    assert shared < {each.paper_id for each in desk.wallets.papers([one])[one]}
+    engine.run(desk.wallets.end(ana.account_id, one, NOW))
+    assert {row[0] for row in engine.sql("SELECT paper_id FROM wallet_paper")} == shared
+    assert engine.sql("SELECT * FROM receipt") == []
+    assert deletions(engine) == {digest_of(b"um")}
+    assert hand not in shared
+    # Named again, the item keeps it; what it no longer watches goes.
+    assert add("90010001000290", both) == two
+    assert {each.paper_id for each in desk.wallets.papers([two])[two]} == shared
+    add("90010001000290", ("cadastro",))
+    assert engine.sql("SELECT * FROM wallet_paper") == []
+
+
+def test_another_file_takes_the_place_of_the_first(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    item = watch(engine, ana, CNPJ)
+    hand = by_hand(engine, desk, ana, item)
+    send_file(engine, desk, ana, item, "dois")
+    assert deletions(engine) == {digest_of(b"um")}
+    ((number, operation),) = engine.sql("SELECT receipt_id, operation FROM receipt")
+    assert (operation, stored(engine, hand, "receipt_id")) == ("carteira", (number,))
+    # Receipts that are too old are not named any more.
+    assert engine.run(desk.purge_receipts(NOW + 1, 10, NOW)) == 1
+    assert stored(engine, hand, "receipt_id", "media_type") == (None, None)
+
+
+def test_a_person_is_erased_with_papers_and_files(engine: Engine, desk: Desk, ana: Account) -> None:
+    person = watch(engine, ana, "***100001**", person=PERSON)
+    company = watch(engine, ana, CNPJ)
+    paper(engine, ana, "certidao_trabalhista", person, document_hash=PERSON)
+    by_hand(engine, desk, ana, person)
+    kept = by_hand(engine, desk, ana, company)
+    subject = DataSubject(Cpf(CPF), PERSON, "e")
+    held, _ = engine.run(desk.data_subjects.erase(subject, NOW))
+    assert len(held.receipts) == 1
+    assert [row[0] for row in engine.sql("SELECT paper_id FROM wallet_paper")] == [kept]
+    assert len(engine.sql("SELECT * FROM receipt")) == 1

@@ -139,5 +139,5 @@ def test_an_account_is_locked_before_its_items(
     engine.run(desk.rechecks.note_asked("a", ["produtor:SP"], NOW))
     assert tables == ["account", "wallet_item"]
     held = desk.data_subjects.held(person)
-    engine.run(noted(_forget_items(held.items)))
+    engine.run(noted(_forget_items(held.items, NOW)))
     assert tables == ["account", "event", "wallet_item_paper", "wallet_tag", "wallet_item"]

@@ -116,8 +116,8 @@ def test_one_item_for_each_document_and_client(portfolio: Portfolio, bruno: Acco
     assert wallets.total() == (1, 1)
     assert portfolio.add(entry(CNPJ, client="loja")).new
     # The removed one is kept as long as its events.
-    assert portfolio.engine.run(wallets.purge(NOW)) == 0
-    assert portfolio.engine.run(wallets.purge(NOW + DAY_MS)) == 1
+    assert portfolio.engine.run(wallets.purge(NOW, NOW)) == 0
+    assert portfolio.engine.run(wallets.purge(NOW + DAY_MS, NOW)) == 1
     assert wallets.count(portfolio.number) == 2
 
 

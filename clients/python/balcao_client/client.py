@@ -1514,6 +1514,8 @@ class Balcao(SyncClient):
         cliente: str | None = None,
         etiqueta: str | None = None,
         documento: str | None = None,
+        estado: str | None = None,
+        ate: str | None = None,
         limite: int | None = None,
         cursor: str | None = None,
     ) -> Answer[types.RespostaItens]:
@@ -1522,6 +1524,10 @@ class Balcao(SyncClient):
         cliente: Só os itens deste cliente.
         etiqueta: Só os itens com esta etiqueta.
         documento: Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
         limite: Quantos por página, de 1 a 1000.
         cursor: O `cursor` da página anterior.
         """
@@ -1533,6 +1539,8 @@ class Balcao(SyncClient):
                     "cliente": cliente,
                     "etiqueta": etiqueta,
                     "documento": documento,
+                    "estado": estado,
+                    "ate": ate,
                     "limite": limite,
                     "cursor": cursor,
                 },
@@ -1620,6 +1628,118 @@ class Balcao(SyncClient):
             )
         )
 
+    def incluir_certidao(
+        self, id: str, body: types.CertidaoAIncluir, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaCertidao]:
+        """Incluir certidão à mão.
+
+        id: O `id` do item.
+        """
+        return self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/itens/{}/papeis",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def alterar_certidao(
+        self, id: str, papel: str, body: types.MudancaDeCertidao
+    ) -> Answer[types.RespostaCertidao]:
+        """Alterar certidão incluída à mão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return self._ask(
+            Call(
+                "PATCH",
+                "/carteira/v1/itens/{}/papeis/{}",
+                documents=(
+                    id,
+                    papel,
+                ),
+                content=as_json(body),
+            )
+        )
+
+    def remover_certidao(self, id: str, papel: str) -> Answer[types.RespostaCertidao]:
+        """Remover certidão incluída à mão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return self._ask(
+            Call(
+                "DELETE",
+                "/carteira/v1/itens/{}/papeis/{}",
+                documents=(
+                    id,
+                    papel,
+                ),
+            )
+        )
+
+    def arquivo_da_certidao(self, id: str, papel: str) -> Answer[bytes]:
+        """Arquivo da certidão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/itens/{}/papeis/{}/arquivo",
+                documents=(
+                    id,
+                    papel,
+                ),
+                response_type="bytes",
+            )
+        )
+
+    def vencimentos(
+        self,
+        *,
+        de: str | None = None,
+        ate: str | None = None,
+        estado: str | None = None,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+        limite: int | None = None,
+        cursor: str | None = None,
+    ) -> Answer[types.RespostaVencimentos]:
+        """Listar vencimentos.
+
+        de: Certidões que vencem a partir deste dia: AAAA-MM-DD.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        cliente: Só as dos itens deste cliente.
+        etiqueta: Só as dos itens com esta etiqueta.
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/vencimentos",
+                query={
+                    "de": de,
+                    "ate": ate,
+                    "estado": estado,
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                    "limite": limite,
+                    "cursor": cursor,
+                },
+            )
+        )
+
     def mudancas_da_carteira(
         self,
         *,
@@ -1656,6 +1776,28 @@ class Balcao(SyncClient):
                 },
             )
         )
+
+    def relogio_da_carteira(self) -> Answer[types.RespostaRelogio]:
+        """Consultar relógio de teste."""
+        return self._ask(Call("GET", "/carteira/v1/relogio"))
+
+    def avancar_relogio(
+        self, body: types.AvancoDoRelogio, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaRelogio]:
+        """Avançar relógio de teste."""
+        return self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/relogio",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def devolver_relogio(self) -> Answer[types.RespostaRelogio]:
+        """Voltar à hora real."""
+        return self._ask(Call("DELETE", "/carteira/v1/relogio"))
 
     def webhooks(
         self, *, limite: int | None = None, cursor: str | None = None
@@ -3196,6 +3338,8 @@ class BalcaoAsync(AsyncClient):
         cliente: str | None = None,
         etiqueta: str | None = None,
         documento: str | None = None,
+        estado: str | None = None,
+        ate: str | None = None,
         limite: int | None = None,
         cursor: str | None = None,
     ) -> Answer[types.RespostaItens]:
@@ -3204,6 +3348,10 @@ class BalcaoAsync(AsyncClient):
         cliente: Só os itens deste cliente.
         etiqueta: Só os itens com esta etiqueta.
         documento: Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
         limite: Quantos por página, de 1 a 1000.
         cursor: O `cursor` da página anterior.
         """
@@ -3215,6 +3363,8 @@ class BalcaoAsync(AsyncClient):
                     "cliente": cliente,
                     "etiqueta": etiqueta,
                     "documento": documento,
+                    "estado": estado,
+                    "ate": ate,
                     "limite": limite,
                     "cursor": cursor,
                 },
@@ -3302,6 +3452,118 @@ class BalcaoAsync(AsyncClient):
             )
         )
 
+    async def incluir_certidao(
+        self, id: str, body: types.CertidaoAIncluir, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaCertidao]:
+        """Incluir certidão à mão.
+
+        id: O `id` do item.
+        """
+        return await self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/itens/{}/papeis",
+                documents=(id,),
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def alterar_certidao(
+        self, id: str, papel: str, body: types.MudancaDeCertidao
+    ) -> Answer[types.RespostaCertidao]:
+        """Alterar certidão incluída à mão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return await self._ask(
+            Call(
+                "PATCH",
+                "/carteira/v1/itens/{}/papeis/{}",
+                documents=(
+                    id,
+                    papel,
+                ),
+                content=as_json(body),
+            )
+        )
+
+    async def remover_certidao(self, id: str, papel: str) -> Answer[types.RespostaCertidao]:
+        """Remover certidão incluída à mão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return await self._ask(
+            Call(
+                "DELETE",
+                "/carteira/v1/itens/{}/papeis/{}",
+                documents=(
+                    id,
+                    papel,
+                ),
+            )
+        )
+
+    async def arquivo_da_certidao(self, id: str, papel: str) -> Answer[bytes]:
+        """Arquivo da certidão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/itens/{}/papeis/{}/arquivo",
+                documents=(
+                    id,
+                    papel,
+                ),
+                response_type="bytes",
+            )
+        )
+
+    async def vencimentos(
+        self,
+        *,
+        de: str | None = None,
+        ate: str | None = None,
+        estado: str | None = None,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+        limite: int | None = None,
+        cursor: str | None = None,
+    ) -> Answer[types.RespostaVencimentos]:
+        """Listar vencimentos.
+
+        de: Certidões que vencem a partir deste dia: AAAA-MM-DD.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        cliente: Só as dos itens deste cliente.
+        etiqueta: Só as dos itens com esta etiqueta.
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/vencimentos",
+                query={
+                    "de": de,
+                    "ate": ate,
+                    "estado": estado,
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                    "limite": limite,
+                    "cursor": cursor,
+                },
+            )
+        )
+
     async def mudancas_da_carteira(
         self,
         *,
@@ -3338,6 +3600,28 @@ class BalcaoAsync(AsyncClient):
                 },
             )
         )
+
+    async def relogio_da_carteira(self) -> Answer[types.RespostaRelogio]:
+        """Consultar relógio de teste."""
+        return await self._ask(Call("GET", "/carteira/v1/relogio"))
+
+    async def avancar_relogio(
+        self, body: types.AvancoDoRelogio, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaRelogio]:
+        """Avançar relógio de teste."""
+        return await self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/relogio",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def devolver_relogio(self) -> Answer[types.RespostaRelogio]:
+        """Voltar à hora real."""
+        return await self._ask(Call("DELETE", "/carteira/v1/relogio"))
 
     async def webhooks(
         self, *, limite: int | None = None, cursor: str | None = None

@@ -1824,6 +1824,108 @@ class LinhaInvalida(TypedDict):
     """O código do erro."""
 
 
+class RespostaVencimentos(TypedDict):
+    """Uma página de vencimentos."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Vencimento]
+    """As certidões, por dia de vencimento."""
+    cursor: str | None
+    """Cursor da página seguinte. Nulo na última."""
+
+
+class Vencimento(TypedDict):
+    """Uma certidão e um item que a tem."""
+
+    id: str
+    """Identificador da certidão."""
+    tipo: Literal[
+        "certidao_federal",
+        "certidao_estadual",
+        "certidao_trabalhista",
+        "regularidade_fgts",
+        "outra",
+    ]
+    """O tipo. `outra`: incluída à mão."""
+    uf: str | None
+    """A UF, de uma certidão estadual."""
+    nome: str | None
+    """O nome, de uma incluída à mão."""
+    nota: str | None
+    """A nota, de uma incluída à mão."""
+    estado: Literal[
+        "sem_certidao",
+        "valida",
+        "a_vencer",
+        "renovando",
+        "vencida",
+        "nao_emitida",
+        "positiva",
+        "positiva_com_efeito_de_negativa",
+        "nao_verificada",
+    ]
+    """O estado de hoje."""
+    valida_ate: str | None
+    """O último dia em que vale, com as prorrogações."""
+    emitida_em: str | None
+    """Quando foi emitida."""
+    prorrogada_ate: str | None
+    """O último dia segundo um ato que a prorrogou."""
+    ato: str | None
+    """O ato que a prorrogou."""
+    recibo: str | None
+    """O endereço do comprovante, ou do arquivo enviado."""
+    request_id: str | None
+    """O `request_id` da consulta que a trouxe."""
+    compras: int
+    """Renovações cobradas da validade atual, feitas pela carteira."""
+    tentativas: int
+    """Renovações tentadas da validade atual."""
+    proxima_em: str | None
+    """A próxima renovação prevista."""
+    motivo: str | None
+    """O código da última falha, ou por que não é renovada agora."""
+    item: ItemDoVencimento
+    """O item."""
+    documento: str
+    """O CNPJ do item, ou o CPF, mascarado."""
+
+
+class ItemDoVencimento(TypedDict):
+    """O item que tem a certidão."""
+
+    id: str
+    """Identificador do item."""
+    ref: str | None
+    """A sua referência."""
+    cliente: str | None
+    """O cliente final."""
+    etiquetas: list[str]
+    """Etiquetas."""
+
+
+class RespostaRelogio(TypedDict):
+    """O relógio da carteira de teste."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    agora: str
+    """A hora da carteira."""
+    estado: Literal["avancando", "parado"]
+    """Se ele está avançando."""
+    real: bool
+    """Se a carteira está na hora real."""
+
+
 class RespostaWebhooks(TypedDict):
     """Os webhooks da conta."""
 
@@ -2136,6 +2238,35 @@ class Sincronizacao(TypedDict):
     """Só com `lote`: o que acompanhar de todos os itens."""
 
 
+class CertidaoAIncluir(TypedDict):
+    """Uma certidão incluída à mão."""
+
+    nome: str
+    """O nome, como as pessoas o escrevem. Sem CPF."""
+    valida_ate: str
+    """O último dia em que vale: AAAA-MM-DD."""
+    nota: NotRequired[str | None]
+    """Uma nota sua. Sem CPF."""
+
+
+class MudancaDeCertidao(TypedDict):
+    """As alterações de uma certidão incluída à mão."""
+
+    nome: NotRequired[str]
+    """O nome, como as pessoas o escrevem. Sem CPF."""
+    valida_ate: NotRequired[str]
+    """O último dia em que vale: AAAA-MM-DD."""
+    nota: NotRequired[str | None]
+    """Uma nota sua. Sem CPF."""
+
+
+class AvancoDoRelogio(TypedDict):
+    """Até quando o relógio deve avançar."""
+
+    ate: str
+    """Um momento depois de agora, no máximo 400 dias."""
+
+
 class NovoWebhook(TypedDict):
     """Um webhook a criar."""
 
@@ -2378,6 +2509,31 @@ class RespostaItem(TypedDict):
     """Quando entrou na carteira."""
     novo: NotRequired[bool]
     """Se entrou agora. Só na resposta do POST."""
+
+
+class RespostaCertidao(TypedDict):
+    """Uma certidão."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    id: str
+    """Identificador da certidão."""
+    tipo: Literal["outra"]
+    """Sempre `outra`."""
+    nome: str
+    """O nome, como as pessoas o escrevem. Sem CPF."""
+    nota: str | None
+    """Uma nota sua. Sem CPF."""
+    estado: Literal["valida", "a_vencer", "vencida"]
+    """O estado de hoje."""
+    valida_ate: str
+    """O último dia em que vale: AAAA-MM-DD."""
+    recibo: str | None
+    """O endereço do arquivo enviado."""
 
 
 class RespostaWebhook(TypedDict):

@@ -1469,6 +1469,14 @@ export class Balcao extends Runtime {
     etiqueta?: string;
     /** Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres. */
     documento?: string;
+    /**
+     * Estados de certidões, separados por vírgula: `sem_certidao`, `valida`, `a_vencer`,
+     * `renovando`, `vencida`, `nao_emitida`, `positiva`, `positiva_com_efeito_de_negativa`,
+     * `nao_verificada`.
+     */
+    estado?: string;
+    /** Certidões que vencem até este dia: AAAA-MM-DD. */
+    ate?: string;
     /** Quantos por página, de 1 a 1000. */
     limite?: number;
     /** O `cursor` da página anterior. */
@@ -1481,6 +1489,8 @@ export class Balcao extends Runtime {
         cliente: given.cliente,
         etiqueta: given.etiqueta,
         documento: given.documento,
+        estado: given.estado,
+        ate: given.ate,
         limite: given.limite,
         cursor: given.cursor,
       },
@@ -1581,6 +1591,100 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Incluir certidão à mão. */
+  async incluirCertidao(given: {
+    /** O `id` do item. */
+    id: string;
+    body: types.CertidaoAIncluir;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaCertidao>> {
+    return this.ask({
+      method: "POST",
+      path: `/carteira/v1/itens/${part(given.id)}/papeis`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Alterar certidão incluída à mão. */
+  async alterarCertidao(given: {
+    /** O `id` do item. */
+    id: string;
+    /** O `id` da certidão. */
+    papel: string;
+    body: types.MudancaDeCertidao;
+  }): Promise<Answer<types.RespostaCertidao>> {
+    return this.ask({
+      method: "PATCH",
+      path: `/carteira/v1/itens/${part(given.id)}/papeis/${part(given.papel)}`,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Remover certidão incluída à mão. */
+  async removerCertidao(given: {
+    /** O `id` do item. */
+    id: string;
+    /** O `id` da certidão. */
+    papel: string;
+  }): Promise<Answer<types.RespostaCertidao>> {
+    return this.ask({
+      method: "DELETE",
+      path: `/carteira/v1/itens/${part(given.id)}/papeis/${part(given.papel)}`,
+    });
+  }
+
+  /** Arquivo da certidão. */
+  async arquivoDaCertidao(given: {
+    /** O `id` do item. */
+    id: string;
+    /** O `id` da certidão. */
+    papel: string;
+  }): Promise<Answer<Uint8Array<ArrayBuffer>>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/itens/${part(given.id)}/papeis/${part(given.papel)}/arquivo`,
+      responseType: "bytes",
+    });
+  }
+
+  /** Listar vencimentos. */
+  async vencimentos(given: {
+    /** Certidões que vencem a partir deste dia: AAAA-MM-DD. */
+    de?: string;
+    /** Certidões que vencem até este dia: AAAA-MM-DD. */
+    ate?: string;
+    /**
+     * Estados de certidões, separados por vírgula: `sem_certidao`, `valida`, `a_vencer`,
+     * `renovando`, `vencida`, `nao_emitida`, `positiva`, `positiva_com_efeito_de_negativa`,
+     * `nao_verificada`.
+     */
+    estado?: string;
+    /** Só as dos itens deste cliente. */
+    cliente?: string;
+    /** Só as dos itens com esta etiqueta. */
+    etiqueta?: string;
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+    /** O `cursor` da página anterior. */
+    cursor?: string;
+  } = {}): Promise<Answer<types.RespostaVencimentos>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/vencimentos`,
+      query: {
+        de: given.de,
+        ate: given.ate,
+        estado: given.estado,
+        cliente: given.cliente,
+        etiqueta: given.etiqueta,
+        limite: given.limite,
+        cursor: given.cursor,
+      },
+    });
+  }
+
   /** Listar mudanças. */
   async mudancasDaCarteira(given: {
     /**
@@ -1613,6 +1717,36 @@ export class Balcao extends Runtime {
         item: given.item,
         limite: given.limite,
       },
+    });
+  }
+
+  /** Consultar relógio de teste. */
+  async relogioDaCarteira(): Promise<Answer<types.RespostaRelogio>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/relogio`,
+    });
+  }
+
+  /** Avançar relógio de teste. */
+  async avancarRelogio(given: {
+    body: types.AvancoDoRelogio;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaRelogio>> {
+    return this.ask({
+      method: "POST",
+      path: `/carteira/v1/relogio`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Voltar à hora real. */
+  async devolverRelogio(): Promise<Answer<types.RespostaRelogio>> {
+    return this.ask({
+      method: "DELETE",
+      path: `/carteira/v1/relogio`,
     });
   }
 

@@ -1689,6 +1689,88 @@ export interface LinhaInvalida {
   codigo: string;
 }
 
+/** Uma página de vencimentos. */
+export interface RespostaVencimentos {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** As certidões, por dia de vencimento. */
+  itens: Array<Vencimento>;
+  /** Cursor da página seguinte. Nulo na última. */
+  cursor: string | null;
+}
+
+/** Uma certidão e um item que a tem. */
+export interface Vencimento {
+  /** Identificador da certidão. */
+  id: string;
+  /** O tipo. `outra`: incluída à mão. */
+  tipo: "certidao_federal" | "certidao_estadual" | "certidao_trabalhista" | "regularidade_fgts" | "outra";
+  /** A UF, de uma certidão estadual. */
+  uf: string | null;
+  /** O nome, de uma incluída à mão. */
+  nome: string | null;
+  /** A nota, de uma incluída à mão. */
+  nota: string | null;
+  /** O estado de hoje. */
+  estado: "sem_certidao" | "valida" | "a_vencer" | "renovando" | "vencida" | "nao_emitida" | "positiva" | "positiva_com_efeito_de_negativa" | "nao_verificada";
+  /** O último dia em que vale, com as prorrogações. */
+  valida_ate: string | null;
+  /** Quando foi emitida. */
+  emitida_em: string | null;
+  /** O último dia segundo um ato que a prorrogou. */
+  prorrogada_ate: string | null;
+  /** O ato que a prorrogou. */
+  ato: string | null;
+  /** O endereço do comprovante, ou do arquivo enviado. */
+  recibo: string | null;
+  /** O `request_id` da consulta que a trouxe. */
+  request_id: string | null;
+  /** Renovações cobradas da validade atual, feitas pela carteira. */
+  compras: number;
+  /** Renovações tentadas da validade atual. */
+  tentativas: number;
+  /** A próxima renovação prevista. */
+  proxima_em: string | null;
+  /** O código da última falha, ou por que não é renovada agora. */
+  motivo: string | null;
+  /** O item. */
+  item: ItemDoVencimento;
+  /** O CNPJ do item, ou o CPF, mascarado. */
+  documento: string;
+}
+
+/** O item que tem a certidão. */
+export interface ItemDoVencimento {
+  /** Identificador do item. */
+  id: string;
+  /** A sua referência. */
+  ref: string | null;
+  /** O cliente final. */
+  cliente: string | null;
+  /** Etiquetas. */
+  etiquetas: Array<string>;
+}
+
+/** O relógio da carteira de teste. */
+export interface RespostaRelogio {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** A hora da carteira. */
+  agora: string;
+  /** Se ele está avançando. */
+  estado: "avancando" | "parado";
+  /** Se a carteira está na hora real. */
+  real: boolean;
+}
+
 /** Os webhooks da conta. */
 export interface RespostaWebhooks {
   /** Identificador desta requisição. */
@@ -1991,6 +2073,32 @@ export interface Sincronizacao {
   vigiar?: Array<string> | null;
 }
 
+/** Uma certidão incluída à mão. */
+export interface CertidaoAIncluir {
+  /** O nome, como as pessoas o escrevem. Sem CPF. */
+  nome: string;
+  /** O último dia em que vale: AAAA-MM-DD. */
+  valida_ate: string;
+  /** Uma nota sua. Sem CPF. */
+  nota?: string | null;
+}
+
+/** As alterações de uma certidão incluída à mão. */
+export interface MudancaDeCertidao {
+  /** O nome, como as pessoas o escrevem. Sem CPF. */
+  nome?: string;
+  /** O último dia em que vale: AAAA-MM-DD. */
+  valida_ate?: string;
+  /** Uma nota sua. Sem CPF. */
+  nota?: string | null;
+}
+
+/** Até quando o relógio deve avançar. */
+export interface AvancoDoRelogio {
+  /** Um momento depois de agora, no máximo 400 dias. */
+  ate: string;
+}
+
 /** Um webhook a criar. */
 export interface NovoWebhook {
   /** Endereço que recebe os eventos, com https. */
@@ -2220,6 +2328,30 @@ export interface RespostaItem {
   criado_em: string;
   /** Se entrou agora. Só na resposta do POST. */
   novo?: boolean;
+}
+
+/** Uma certidão. */
+export interface RespostaCertidao {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Identificador da certidão. */
+  id: string;
+  /** Sempre `outra`. */
+  tipo: "outra";
+  /** O nome, como as pessoas o escrevem. Sem CPF. */
+  nome: string;
+  /** Uma nota sua. Sem CPF. */
+  nota: string | null;
+  /** O estado de hoje. */
+  estado: "valida" | "a_vencer" | "vencida";
+  /** O último dia em que vale: AAAA-MM-DD. */
+  valida_ate: string;
+  /** O endereço do arquivo enviado. */
+  recibo: string | null;
 }
 
 /** Um webhook. */

@@ -24,6 +24,9 @@ from balcao.core.certificates import (
 # The job that deletes a receipt's bytes, by their digest, if no record refers to them.
 DELETE_BYTES = "delete_receipt_bytes"
 
+# In place of an operation's path, of files that were sent for certificates entered by hand.
+UPLOADED = "carteira"
+
 RECEIPT_BYTES_MAX = 10_000_000
 
 _EXTENSIONS: Mapping[MediaType, str] = {"application/pdf": "pdf", "text/html": "html"}
@@ -75,6 +78,11 @@ class ReceiptNumbers(msgspec.Struct, frozen=True):
         """Return a state receipt: one number per CNPJ, UF and certificate, for all accounts."""
         number = _number(self.pepper, f"public:{cnpj}:{uf}", stored.digest)
         return Receipt(number, None, stored.digest, stored.media_type, stored.size_bytes)
+
+    def uploaded(self, account_id: int, paper_id: str, stored: StoredReceipt) -> Receipt:
+        """Return the file of a certificate entered by hand, which is that certificate's alone."""
+        number = _number(self.pepper, f"paper:{account_id}:{paper_id}", stored.digest)
+        return Receipt(number, account_id, stored.digest, stored.media_type, stored.size_bytes)
 
     def address(self, operation: str, receipt: Receipt) -> str:
         """Return the URL of a receipt, as in the API's field `print` (specification)."""

@@ -25,6 +25,7 @@ from balcao.http.wallet import WalletRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
 from balcao.http.wallet_clock import WalletClockRoutes
 from balcao.http.wallet_lists import WalletListRoutes
+from balcao.http.wallet_papers import WalletPaperRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
 from balcao.lookup.source_status import StatusReader
@@ -60,8 +61,9 @@ def build(
     desk, now_ms = parts.desk, parts.now_ms
     pages = EventPages(desk.events, now_ms)
     access = MetricsAccess(settings.proxies, settings.metrics_token.get_secret_value())
+    receipts = ReceiptRoutes(desk, blobs, parts.forget_callbacks)
     return [
-        *routes_of(ReceiptRoutes(desk, blobs, parts.forget_callbacks)),
+        *routes_of(receipts),
         *routes_of(AccountRoutes(desk, now_ms, exports)),
         *routes_of(DeprecatedUseRoutes(desk, now_ms)),
         *routes_of(BudgetRoutes(parts, new_id)),
@@ -72,6 +74,7 @@ def build(
         *routes_of(searches),
         *routes_of(WalletRoutes(parts, wallet)),
         *routes_of(WalletListRoutes(parts, wallet, batches, searches)),
+        *routes_of(WalletPaperRoutes(parts, wallet, blobs, receipts)),
         *routes_of(WalletChangeRoutes(pages)),
         *routes_of(WalletClockRoutes(parts)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),

@@ -59,6 +59,7 @@ def compat_routes(company: Operation, read: ReadDetail) -> Iterable[Route]:
             yield replace(
                 route,
                 path=f"{route.path}/days/{{dias}}",
+                described_only=True,
                 id=f"{route.id}_dias",
                 summary=f"{route.summary}, com a idade máxima",
                 parameters=(document, _AGE, *others),

@@ -24,6 +24,7 @@ from balcao.http.wallet import WalletRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
 from balcao.http.wallet_clock import WalletClockRoutes
 from balcao.http.wallet_lists import WalletListRoutes
+from balcao.http.wallet_papers import WalletPaperRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -53,6 +54,7 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(EventRoutes),
         *routes_of(WalletRoutes),
         *routes_of(WalletListRoutes),
+        *routes_of(WalletPaperRoutes),
         *routes_of(WalletChangeRoutes),
         *routes_of(WalletClockRoutes),
         *routes_of(WebhookRoutes),

@@ -1,5 +1,6 @@
 """Routes of the API: the methods of its addresses, their handlers and their descriptions."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
@@ -32,8 +33,8 @@ class Route:
     As a decorator it makes a method the handler; `routes_of` collects those of an object.
 
     A path may have one parameter in braces, at its end or in the middle. `Request.rest` is its
-    value; at the end of a path it may contain slashes. A route of two parameters is only described:
-    the route of its beginning serves it.
+    value; at the end of a path it may contain slashes. A path may have a second parameter, after a
+    segment of its own: then `Request.rest` is both values, with a slash between them.
 
     A route costs no credits, unless it belongs to an operation or is `charged`. Where a key is
     needed, the request counts against the limits of key and account.
@@ -52,6 +53,7 @@ class Route:
     charged: bool = False  # its handler charges credits and returns a `Reply`
     level: str = "info"  # of the request event
     in_pieces: bool = False  # the handler reads the body in pieces
+    described_only: bool = False  # the route of its beginning serves it
     allowed: tuple[str, ...] = ()  # all methods of the path; set by `Routes`
 
     # The description, in the OpenAPI document; none without an id.
@@ -94,6 +96,8 @@ class Route:
         return ", ".join((*self.allowed, "OPTIONS")).encode()
 
 
+_PARAMETER = re.compile(r"\{[^}]*\}")
+
 _Methods: TypeAlias = dict[str, Route]  # the routes of one path by method
 
 
@@ -106,13 +110,16 @@ class Routes:
             by_path.setdefault(route.path, []).append(route)
         self._exact: dict[str, _Methods] = {}
         self._below: dict[str, _Methods] = {}  # by what precedes the parameter at the end
-        self._around: dict[str, dict[str, _Methods]] = {}  # by what precedes it, and what follows
+        # By what precedes it, and what follows, where a second parameter is an asterisk.
+        self._around: dict[str, dict[str, _Methods]] = {}
         every_route: list[Route] = []
         for path, of_path in by_path.items():
             allowed = tuple(method for route in of_path for method in route.methods)
             assert len(set(allowed)) == len(allowed), f"a method of {path} has two routes"
             known = [replace(route, allowed=allowed) for route in of_path]
             every_route += known
+            if known[0].described_only:
+                continue
             self._place(path, {method: route for route in known for method in route.methods})
         self.all = tuple(every_route)
         self._first_segments = {route.path.split("/", 2)[1] for route in self.all}
@@ -127,8 +134,8 @@ class Routes:
         elif not after:
             assert before not in self._below, f"{path} has two names of its parameter"
             self._below[before] = methods
-        elif "{" not in after:
-            self._around.setdefault(before, {})[after] = methods
+        else:
+            self._around.setdefault(before, {})[_PARAMETER.sub("*", after)] = methods
 
     def has_below(self, path: str) -> bool:
         """Return whether the API has addresses with the first segment of this path."""
@@ -166,7 +173,11 @@ class Routes:
         if around is None or "/" not in rest:
             return self._below.get(before), rest
         value, _, after = rest.partition("/")
-        return around.get(after), value
+        if (methods := around.get(after)) is not None:
+            return methods, value
+        segment, _, others = after.partition("/")
+        second, slash, after = others.partition("/")
+        return around.get(f"{segment}/*{slash}{after}"), f"{value}/{second}"
 
 
 def _choose(methods: _Methods, method: str) -> Route:

@@ -26,6 +26,7 @@ from balcao.http.json_bodies import (
     id_cursor,
     limit_of,
 )
+from balcao.http.paper_types import STATES, UNTIL, day_of, paper_view, states_of
 from balcao.http.read import Request
 from balcao.http.routes import Answer
 from balcao.http.texts import TEXT, UUID_SCHEMA
@@ -37,8 +38,7 @@ from balcao.http.wallet_requests import (
     ItemAnswers,
     WalletRoute,
     caller_of,
-    client_of,
-    needs_client,
+    listed_client,
 )
 from balcao.http.wallet_types import (
     EXAMPLE_ITEM,
@@ -60,6 +60,8 @@ _FILTERS = (
     Parameter("cliente", "Só os itens deste cliente.", TEXT),
     Parameter("etiqueta", "Só os itens com esta etiqueta.", TEXT),
     Parameter("documento", "Só os itens deste CNPJ ou CPF, ou desta raiz de 8 caracteres.", TEXT),
+    STATES,
+    UNTIL,
 )
 _ID = Parameter("id", "O `id` do item.", UUID_SCHEMA, place="path", required=True)
 _ONE = Json(EXAMPLE_ITEM, "RespostaItem", "Um item.", envelope=True)
@@ -152,11 +154,16 @@ class WalletRoutes:
         sent = Parameters(request.query, request.headers, names)
         limit = limit_of(sent.text("limite"), ITEMS_USUAL, ITEMS_MAX)
         after = id_cursor(sent.text("cursor")) or ""
-        client = sent.text("cliente") or None
-        if client is None and needs_client(caller):
-            client = client_of(request)
+        client = listed_client(request, sent.text("cliente"))
         chosen = self.wallet.filter_of(
             client, sent.text("etiqueta") or None, sent.text("documento") or None
+        )
+        settings = self.parts.desk.wallets.settings(caller.account_id)
+        chosen = msgspec.structs.replace(
+            chosen,
+            states=states_of(sent),
+            until=day_of(sent, UNTIL.name),
+            standing=paper_view(self.parts, settings).standing,
         )
         return await self._answers.page(caller.account_id, chosen, after, limit)
 

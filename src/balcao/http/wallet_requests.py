@@ -55,14 +55,16 @@ class ItemAnswers:
 
     def added(self, added: Added) -> Answer:
         """Return the answer to a request that added an item."""
-        return self.one(added.item, new=added.new, status=201 if added.new else 200)
+        papers = {added.item.item_id: added.papers}
+        (answer,) = self._shown([added.item], papers, added.settings, new=added.new)
+        return free_answer(answer, 201 if added.new else 200)
 
-    def one(self, item: WalletItem, *, new: bool | None = None, status: int = 200) -> Answer:
+    def one(self, item: WalletItem) -> Answer:
         """Return the answer with one item."""
         wallets = self.parts.desk.wallets
         papers, settings = wallets.papers([item.item_id]), wallets.settings(item.account_id)
-        (answer,) = self._shown([item], papers, settings, new=new)
-        return free_answer(answer, status)
+        (answer,) = self._shown([item], papers, settings)
+        return free_answer(answer)
 
     async def page(self, account_id: int, chosen: ItemFilter, after: str, limit: int) -> Answer:
         """Return the answer with a page of items, read and encoded off the event loop."""
@@ -102,6 +104,16 @@ def client_of(request: Request) -> str:
     if client is None:
         raise errors.ClientRequired
     return client
+
+
+def listed_client(request: Request, named: str | None) -> str | None:
+    """Return the client whose items a list has; None: of all, and of none.
+
+    `named`: by the parameter. Raises `ClientRequired`.
+    """
+    if not named and needs_client(caller_of(request)):
+        return client_of(request)
+    return named or None
 
 
 def caller_of(request: Request) -> Caller:

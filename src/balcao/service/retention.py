@@ -204,7 +204,7 @@ class Retention:
                 now - JOBS_DONE_DAYS * DAY_MS, now - JOBS_FAILED_DAYS * DAY_MS
             ),
             "events": await self.desk.events.purge(now - EVENT_DAYS * DAY_MS),
-            "portfolios": await self.desk.wallets.purge(now - EVENT_DAYS * DAY_MS),
+            "portfolios": await self.desk.wallets.purge(now - EVENT_DAYS * DAY_MS, now),
             "month_comparisons": await self.desk.months.purge(now - MONTH_DAYS * DAY_MS),
             "webhook_deliveries": await self.desk.webhook_deliveries.purge(
                 now - DELIVERIES_KEPT_DAYS * DAY_MS

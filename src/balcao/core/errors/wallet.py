@@ -40,3 +40,11 @@ class ClockMoving(CallerError):
     code = "RELOGIO_AVANCANDO"
     message = "O relógio ainda está avançando. Tente de novo quando ele chegar."
     short = "Relógio avançando"
+
+
+class PaperNotFound(NotFound):
+    """The item has no such certificate."""
+
+    code = "CERTIDAO_NAO_ENCONTRADA"
+    message = "Este item não tem uma certidão com este id."
+    short = "Certidão não encontrada"

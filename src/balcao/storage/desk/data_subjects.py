@@ -125,7 +125,7 @@ class DataSubjects:
             digests.update(await self._run_in_writer(_forget(some, now_ms)))
         await self.forget_rows(held.rows)
         for watched in _pieces(held.items):
-            await self._run_in_writer(_forget_items(watched))
+            await self._run_in_writer(_forget_items(watched, now_ms))
         # Last, because the answers are found by them if this is cut short and repeated.
         for few in _pieces(held.requests):
             marks = [(ERASED, one.account_id, one.request_id) for one in few]
@@ -238,7 +238,7 @@ def _forget_rows(rows: Sequence[HeldRow]) -> Callable[[SqlConnection], None]:
     return work
 
 
-def _forget_items(items: Sequence[HeldItem]) -> Callable[[SqlConnection], None]:
+def _forget_items(items: Sequence[HeldItem], now_ms: int) -> Callable[[SqlConnection], None]:
     """Return work that deletes items of portfolios, and the data of their events."""
 
     def work(connection: SqlConnection) -> None:
@@ -247,7 +247,7 @@ def _forget_items(items: Sequence[HeldItem]) -> Callable[[SqlConnection], None]:
             lock_accounts(connection, {one.account_id for one in items})
             for one in items:
                 connection.execute(_FORGET_EVENTS, (one.item_id,))
-            erase_items(connection, [one.item_id for one in items])
+            erase_items(connection, [one.item_id for one in items], now_ms)
 
     return work
 

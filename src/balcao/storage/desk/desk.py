@@ -47,6 +47,8 @@ from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
 from balcao.storage.desk.wallet.clock import PortfolioClocks
 from balcao.storage.desk.wallet.clock_months import ClockMonths
+from balcao.storage.desk.wallet.expiries import Expiries
+from balcao.storage.desk.wallet.manual_papers import ManualPapers
 from balcao.storage.desk.wallet.notices import PaperNotices
 from balcao.storage.desk.wallet.paper_list import PaperList
 from balcao.storage.desk.wallet.renewals import Renewals
@@ -73,7 +75,8 @@ class Desk(DeskQueries):
     `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
     visits and messages), `webhooks`, `webhook_deliveries`, `purchases` (of portfolios), `rechecks`
     (their scheduled lookups), `renewals` (of their certificates), `paper_notices`, `wallets`
-    (portfolios), `paper_list` (their certificates), `portfolio_clocks` and `clock_months` (of test
+    (portfolios), `paper_list` (their certificates), `manual_papers` (those entered by hand),
+    `expiries` (their last days), `portfolio_clocks` and `clock_months` (of test
     accounts), `portfolio_views` (for pages), `months` (changes of the month in use), `totals`
     (charges by day), `exports` (files that take long to write), `availability` (success of
     sources), `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
@@ -107,6 +110,8 @@ class Desk(DeskQueries):
         self.paper_list = PaperList(engine)
         self.portfolio_clocks = PortfolioClocks(engine)
         self.clock_months = ClockMonths(engine)
+        self.manual_papers = ManualPapers(engine)
+        self.expiries = Expiries(engine)
         self.months = Months(engine)
         self.portfolio_views = PortfolioViews(engine)
         self.totals = DailyTotals(engine)

@@ -53,10 +53,12 @@ async def no_registry(companies: Sequence[NewCompany]) -> RegistryOf:
 
 
 class Added(msgspec.Struct, frozen=True, gc=False):
-    """An item after a request that adds it, and whether it is new."""
+    """An item after a request that adds it, whether it is new, its certificates and portfolio."""
 
     item: WalletItem
     new: bool
+    papers: Sequence[Paper]
+    settings: WalletSettings
 
 
 class ItemPage(msgspec.Struct, frozen=True, gc=False):
@@ -215,7 +217,9 @@ class Wallets:
                 items.write_plan(connection, plan, registry)
                 item = items.read_item(connection, account_id, outcome.item_id)
                 assert item is not None, "it was just written"
-                added = Added(item, outcome.new)
+                papers = read_papers(connection, [item.item_id]).get(item.item_id, ())
+                settings = read_settings(connection, account_id)
+                added = Added(item, outcome.new, papers, settings)
                 record_answer(connection, keep(added))
                 return added
 
@@ -363,12 +367,12 @@ class Wallets:
 
     # Periodic work
 
-    async def purge(self, before_ms: int) -> int:
+    async def purge(self, before_ms: int, now_ms: int) -> int:
         """Delete some items that ended before an instant. Return the count."""
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
-                return items.purge_items(connection, before_ms)
+                return items.purge_items(connection, before_ms, now_ms)
 
         return await self._run_in_writer(work)
 

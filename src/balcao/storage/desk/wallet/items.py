@@ -5,10 +5,12 @@ from typing import Any
 
 import msgspec
 
+from balcao.core.papers import PaperState
 from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.item_events import write_item_events
+from balcao.storage.desk.wallet.paper_list import STATE, Standing
 from balcao.storage.desk.wallet.papers import link_papers, plan_papers_again, unlink_papers
 from balcao.storage.desk.wallet.planning import NO_REGISTRY, Entry, Plan, RegistryOf
 from balcao.storage.desk.wallet.rows import (
@@ -58,6 +60,10 @@ class ItemFilter(msgspec.Struct, frozen=True, gc=False):
     tag: str | None = None
     document: str | None = None  # a CNPJ or a root, which finds its establishments too
     document_hash: bytes | None = None
+    # Of any of its certificates: the state, as of a day, and the last day at most.
+    states: tuple[PaperState, ...] = ()
+    until: str | None = None
+    standing: Standing | None = None  # needed for states
 
 
 def read_item(connection: SqlConnection, account_id: int, item_id: str) -> WalletItem | None:
@@ -88,12 +94,33 @@ def read_page(
         column = "root" if len(chosen.document) == 8 else "document"
         where += f" AND i.{column} = ?"
         values.append(chosen.document)
+    if chosen.states or chosen.until is not None:
+        matching, more = _has_paper(chosen)
+        where += matching
+        values += more
     rows = connection.execute(
         f"{_ITEM}{join} WHERE i.account_id = ? AND i.item_id > ? AND i.ended_ms IS NULL{where}"
         " ORDER BY i.item_id LIMIT ?",
         (*values, limit),
     ).fetchall()
     return [item_of(row) for row in rows]
+
+
+def _has_paper(chosen: ItemFilter) -> tuple[str, Sequence[Any]]:
+    """Return a condition, and its values: one certificate has one of the states, and the day."""
+    where, values = "", list[Any]()
+    if chosen.states:
+        assert chosen.standing is not None
+        where += f" AND {STATE} IN ({_places(chosen.states)})"
+        values += [*chosen.standing.values, *chosen.states]
+    if chosen.until is not None:
+        where += " AND p.last_day <= ?"
+        values.append(chosen.until)
+    return (
+        " AND EXISTS (SELECT 1 FROM wallet_item_paper AS l JOIN wallet_paper AS p"  # noqa: S608
+        f" ON p.paper_id = l.paper_id WHERE l.item_id = i.item_id{where})",
+        values,
+    )
 
 
 def read_sealed(connection: SqlConnection, account_id: int, item_id: str) -> bytes | None:
@@ -180,7 +207,7 @@ def end_items(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -
     for some in pieces(item_ids, _NAMED_AT_ONCE):
         connection.execute(_END.format(places=_places(some)), (now_ms, *some))
         connection.execute(_UNTAG.format(places=_places(some)), some)
-    unlink_papers(connection, item_ids)
+    unlink_papers(connection, item_ids, now_ms)
 
 
 def mark_handled(connection: SqlConnection, item_id: str, at_ms: int | None) -> None:
@@ -188,9 +215,9 @@ def mark_handled(connection: SqlConnection, item_id: str, at_ms: int | None) -> 
     connection.execute("UPDATE wallet_item SET handled_ms = ? WHERE item_id = ?", (at_ms, item_id))
 
 
-def erase_items(connection: SqlConnection, item_ids: Sequence[str]) -> None:
+def erase_items(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -> None:
     """Delete items, in force or not, with their labels and certificates."""
-    unlink_papers(connection, item_ids)
+    unlink_papers(connection, item_ids, now_ms)
     for some in pieces(item_ids, _NAMED_AT_ONCE):
         connection.execute(_UNTAG.format(places=_places(some)), some)
         connection.execute(
@@ -199,10 +226,10 @@ def erase_items(connection: SqlConnection, item_ids: Sequence[str]) -> None:
         )
 
 
-def purge_items(connection: SqlConnection, before_ms: int) -> int:
+def purge_items(connection: SqlConnection, before_ms: int, now_ms: int) -> int:
     """Delete some items that ended before an instant. Return the count."""
     rows = connection.execute(_EXPIRED, (before_ms, PURGED_AT_ONCE)).fetchall()
-    erase_items(connection, [item_id for (item_id,) in rows])
+    erase_items(connection, [item_id for (item_id,) in rows], now_ms)
     return len(rows)
 
 

@@ -5,7 +5,10 @@ from typing import Any, Final, NamedTuple
 
 from balcao.core.papers import Paper, PaperKey, paper_keys
 from balcao.core.purchases import UNPLANNED_MS
+from balcao.core.receipts import UPLOADED
 from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.receipts import leave_bytes
+from balcao.storage.desk.wallet.rows import pieces
 
 PAPER_COLUMNS: Final = Paper.__struct_fields__
 _PAPERS_AT_ONCE = 500
@@ -26,14 +29,22 @@ _PLAN_AGAIN = (
     " AND (failures = 0 OR next_ms IS NULL) AND paper_id IN"
     " (SELECT paper_id FROM wallet_item_paper WHERE item_id IN ({places}))"
 )
-_UNLINK_BOUGHT = (
-    "DELETE FROM wallet_item_paper WHERE item_id = ? AND paper_id IN"
-    " (SELECT paper_id FROM wallet_paper WHERE kind <> 'outra')"
+_BOUGHT_OF_ITEM = (
+    "SELECT l.paper_id FROM wallet_item_paper AS l JOIN wallet_paper AS p"
+    " ON p.paper_id = l.paper_id WHERE l.item_id = ? AND p.kind <> 'outra'"
 )
+_UNLINK_ONE = "DELETE FROM wallet_item_paper WHERE item_id = ? AND paper_id = ?"
+_LINKED = "SELECT DISTINCT paper_id FROM wallet_item_paper WHERE item_id IN ({places})"
 _UNLINK = "DELETE FROM wallet_item_paper WHERE item_id IN ({places})"
-_ORPHANED = (
-    "DELETE FROM wallet_paper WHERE account_id = ? AND NOT EXISTS"
+_UNLINKED = (
+    "SELECT paper_id FROM wallet_paper WHERE paper_id IN ({places}) AND NOT EXISTS"
     " (SELECT 1 FROM wallet_item_paper AS l WHERE l.paper_id = wallet_paper.paper_id)"
+)
+_DELETE = "DELETE FROM wallet_paper WHERE paper_id IN ({places})"
+_DELETE_FILES = (
+    "DELETE FROM receipt WHERE operation = ? AND receipt_id IN"
+    " (SELECT receipt_id FROM wallet_paper WHERE kind = 'outra' AND paper_id IN ({places}))"
+    " RETURNING digest"
 )
 
 
@@ -56,10 +67,9 @@ def read_papers(
 ) -> Mapping[str, Sequence[Paper]]:
     """Return the certificates of items by item id. Items without any are left out."""
     found: dict[str, list[Paper]] = {}
-    for start in range(0, len(item_ids), _PAPERS_AT_ONCE):
-        some = item_ids[start : start + _PAPERS_AT_ONCE]
-        places = ", ".join("?" * len(some))
-        for item_id, *row in connection.execute(_OF_ITEMS.format(places=places), some).fetchall():
+    for some in pieces(item_ids, _PAPERS_AT_ONCE):
+        sql = _OF_ITEMS.format(places=_places(some))
+        for item_id, *row in connection.execute(sql, some).fetchall():
             found.setdefault(item_id, []).append(paper_of(row))
     return found
 
@@ -73,12 +83,21 @@ def link_papers(
 ) -> None:
     """Give each item the certificates that it watches; its other bought ones are taken from it."""
     known: dict[PaperKey, str] = {}
+    left = set[str]()
     for item in items:
-        connection.execute(_UNLINK_BOUGHT, (item.item_id,))
+        rows = connection.execute(_BOUGHT_OF_ITEM, (item.item_id,)).fetchall()
+        before = {str(paper_id) for (paper_id,) in rows}
+        watched = set[str]()
         for key in paper_keys(item.document, item.document_hash, item.watched):
             if key not in known:
                 known[key] = _paper_id(connection, account_id, key, new_id, now_ms)
-            connection.execute(_LINK, (item.item_id, known[key]))
+            watched.add(known[key])
+        for paper_id in sorted(watched - before):
+            connection.execute(_LINK, (item.item_id, paper_id))
+        for paper_id in sorted(before - watched):
+            connection.execute(_UNLINK_ONE, (item.item_id, paper_id))
+        left |= before - watched
+    delete_unlinked(connection, sorted(left), now_ms)
 
 
 def plan_papers_again(connection: SqlConnection, item_ids: Sequence[str]) -> None:
@@ -92,16 +111,31 @@ def plan_papers_again(connection: SqlConnection, item_ids: Sequence[str]) -> Non
         connection.execute(_PLAN_AGAIN.format(places=places), (UNPLANNED_MS, *some))
 
 
-def unlink_papers(connection: SqlConnection, item_ids: Sequence[str]) -> None:
+def unlink_papers(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -> None:
     """Take all certificates from items that end or are deleted."""
-    for start in range(0, len(item_ids), _PAPERS_AT_ONCE):
-        some = item_ids[start : start + _PAPERS_AT_ONCE]
-        connection.execute(_UNLINK.format(places=", ".join("?" * len(some))), some)
+    linked = set[str]()
+    for some in pieces(item_ids, _PAPERS_AT_ONCE):
+        rows = connection.execute(_LINKED.format(places=_places(some)), some).fetchall()
+        linked.update(str(paper_id) for (paper_id,) in rows)
+        connection.execute(_UNLINK.format(places=_places(some)), some)
+    delete_unlinked(connection, sorted(linked), now_ms)
 
 
-def delete_orphaned(connection: SqlConnection, account_id: int) -> None:
-    """Delete the certificates of an account that no item has."""
-    connection.execute(_ORPHANED, (account_id,))
+def delete_unlinked(connection: SqlConnection, paper_ids: Sequence[str], now_ms: int) -> None:
+    """Delete those certificates that no item has, with files that were sent for them."""
+    for some in pieces(paper_ids, _PAPERS_AT_ONCE):
+        rows = connection.execute(_UNLINKED.format(places=_places(some)), some).fetchall()
+        gone = [str(paper_id) for (paper_id,) in rows]
+        if gone:
+            delete_files(connection, gone, now_ms)
+            connection.execute(_DELETE.format(places=_places(gone)), gone)
+
+
+def delete_files(connection: SqlConnection, paper_ids: Sequence[str], now_ms: int) -> None:
+    """Delete the records of files that were sent for certificates, and enqueue their bytes."""
+    sql = _DELETE_FILES.format(places=_places(paper_ids))
+    rows = connection.execute(sql, (UPLOADED, *paper_ids)).fetchall()
+    leave_bytes(connection, (digest for (digest,) in rows), now_ms)
 
 
 def _paper_id(
@@ -123,3 +157,7 @@ def _paper_id(
     new = (paper_id, *values, key.subject, key.document_hash, UNPLANNED_MS, now_ms)
     connection.insert_rows("wallet_paper", _NEW, [new])
     return paper_id
+
+
+def _places(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -178,6 +178,7 @@ WHERE subject IS NOT NULL;
 CREATE UNIQUE INDEX wallet_paper_of_person ON wallet_paper (account_id, document_hash, kind)
 WHERE document_hash IS NOT NULL;
 CREATE INDEX wallet_paper_of_cpf ON wallet_paper (document_hash) WHERE document_hash IS NOT NULL;
+CREATE INDEX wallet_paper_of_receipt ON wallet_paper (receipt_id) WHERE receipt_id IS NOT NULL;
 CREATE INDEX wallet_paper_by_day ON wallet_paper (account_id, last_day);
 CREATE INDEX wallet_paper_to_renew ON wallet_paper (next_ms) WHERE next_ms IS NOT NULL;
 
