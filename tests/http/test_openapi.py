@@ -160,7 +160,10 @@ def test_every_operation_and_page_is_described() -> None:
     }
     wallet = {"/carteira/v1"} | {
         f"/carteira/v1/{each}"
-        for each in ("itens", "itens/{id}", "mudancas", "relogio", "sincronizar")
+        for each in ("itens", "itens/{id}", "mudancas", "relogio", "sincronizar", "vencimentos")
+    }
+    wallet |= {
+        f"/carteira/v1/itens/{{id}}/papeis{each}" for each in ("", "/{papel}", "/{papel}/arquivo")
     }
     webhooks = {"/webhooks/v1", "/webhooks/v1/{id}"} | {
         f"/webhooks/v1/{{id}}/{each}"
