@@ -59,7 +59,7 @@ def test_papers_are_listed_and_counted(engine: Engine, desk: Desk, ana: Account)
     paper(engine, ana, "certidao_federal", paper_id="orphan", verdict="CND", ends=day(1))
 
     def listed(**fields: Any) -> list[tuple[str, str, str, int]]:
-        found, count = papers.page(number, PaperFilter(**fields), STANDING, 0, 10)
+        found, count, _ = papers.page(number, PaperFilter(**fields), STANDING, 0, 10)
         assert count == len(found)
         return [(each.paper.kind, each.state, each.item.item_id, each.items) for each in found]
 
@@ -79,13 +79,13 @@ def test_papers_are_listed_and_counted(engine: Engine, desk: Desk, ana: Account)
     # What is positive expires no more.
     days = DayRange(day(4), day(30))
     assert [kind for kind, *_ in listed(days=days)] == ["outra"]
-    assert papers.page(number, PaperFilter(), STANDING, 4, 10)[1] == 5
+    assert papers.page(number, PaperFilter(), STANDING, 4, 10)[1:] == (5, 4)
     counts = papers.counts(number, PaperFilter(states=("positiva",)), STANDING)
     assert counts.by_expiry == {"7": 1, "15": 1, "30": 2, "mes": 1, "vencidas": 1}
     assert (counts.total, counts.positive, counts.without) == (5, 1, 1)
     months = papers.by_day(number, PaperFilter(days=DayRange(day(0), day(30))), STANDING)
     assert {at: found.papers for at, found in months.items()} == {day(3): 1, day(20): 1}
-    fed, count = papers.feed(number, PaperFilter(), STANDING, 1)
+    fed, count, _ = papers.feed(number, PaperFilter(), STANDING, 1)
     assert ([each.paper.kind for each in fed], count) == (["certidao_trabalhista"], 3)
     assert len([*papers.each(number, PaperFilter(), STANDING)]) == 5
 
@@ -112,7 +112,7 @@ def test_states_are_those_of_a_paper(engine: Engine, desk: Desk, ana: Account) -
             renewing_ms=dice.choice([None, None, None, 1]),
             **({} if by_hand else bought),
         )
-    found, _ = desk.paper_list.page(ana.account_id, PaperFilter(), STANDING, 0, 100)
+    found, *_ = desk.paper_list.page(ana.account_id, PaperFilter(), STANDING, 0, 100)
     assert len(found) == 30
     for each in found:
         assert each.state == each.paper.state(TODAY, 10)

@@ -21,6 +21,7 @@ from balcao.batches.batch_context import (
     summary_of,
 )
 from balcao.batches.columns import Choice, check_names, check_values
+from balcao.batches.confirming import check_ceiling, start
 from balcao.batches.file_admission import FileAdmission, IncomingFile
 from balcao.batches.row_documents import RowDocument, row_documents
 from balcao.batches.sealing import BatchSeal, seal_of
@@ -35,7 +36,6 @@ from balcao.core.batches import (
     expected_credits,
     expected_seconds,
 )
-from balcao.core.budgets import CEILING_MAX, WARN_PERCENT, Budget, default_name
 from balcao.core.calendar import civil_month
 from balcao.core.errors import (
     BatchErased,
@@ -56,7 +56,6 @@ from balcao.operations.contract import Operation
 from balcao.storage.batches import NewBatch, StoredBatch, StoredRow
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.batch_ceilings import audit_batch, raise_ceiling
-from balcao.storage.desk.budgets import make_budget
 
 PIECE_BYTES = 1_000_000
 NAME_CHARACTERS_MAX = 120
@@ -85,6 +84,7 @@ class Upload:
     columns: Mapping[str, Choice] = field(default_factory=dict)  # by role
     batch_id: str | None = None
     announced_bytes: int = 0
+    ceiling: int | None = None  # started by itself once it is quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +136,12 @@ class BatchDesk:
         """Return the size limit of the account's files, by its plan."""
         return self._admission.bounds_of(account_id).file_bytes
 
-    async def receive(self, upload: Upload) -> StoredBatch:
+    async def receive(self, upload: Upload, also: CommitStep | None = None) -> StoredBatch:
         """Store a file as a new batch. A repeated Idempotency-Key returns the existing batch.
 
-        Raises `InvalidParameter`, `UnsupportedMediaType`, `RequestTooLarge`,
-        `IdempotencyKeyReused`, `TagWithCpf`, the errors of `FileAdmission.upload`, and those of
-        the operation for accounts and parameters.
+        `also` runs in the commit that creates it. Raises `InvalidParameter`,
+        `UnsupportedMediaType`, `RequestTooLarge`, `IdempotencyKeyReused`, `TagWithCpf`, the errors
+        of `FileAdmission.upload`, and those of the operation for accounts and parameters.
         """
         operation = self.context.operation(upload.operation)
         if operation is None:
@@ -149,6 +149,8 @@ class BatchDesk:
         check_access(operation, upload.caller)
         if upload.media_type not in MEDIA_TYPES:
             raise UnsupportedMediaType
+        if upload.ceiling is not None:
+            check_ceiling(upload.ceiling)
         if upload.name:
             check_name(upload.name, NAME_CHARACTERS_MAX, "nome")
         common = {
@@ -191,17 +193,20 @@ class BatchDesk:
                 self.context.now_ms(),
                 incoming.size_bytes,
                 ring.stored_id,
+                upload.ceiling,
             )
-            return await self._create_measured(new, incoming)
+            return await self._create_measured(new, incoming, also)
 
-    async def _create_measured(self, new: NewBatch, incoming: IncomingFile) -> StoredBatch:
+    async def _create_measured(
+        self, new: NewBatch, incoming: IncomingFile, also: CommitStep | None
+    ) -> StoredBatch:
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(incoming.completing())
             except BaseException:
                 await self._stored.forget_pieces(new.batch_id)
                 raise
-            return await self._create(new)
+            return await self._create(new, also)
 
     async def _create(self, new: NewBatch, also: CommitStep | None = None) -> StoredBatch:
         job = Enqueue(VALIDATE, new.batch_id, new.created_ms)
@@ -383,13 +388,7 @@ class BatchDesk:
             raise QuoteChanged
         if digest != quote.digest:
             raise QuoteChanged
-        budget = self._ceiling(batch, ceiling, now_ms)
-
-        def also(connection: SqlConnection) -> None:
-            make_budget(connection, budget, signed)
-
-        job = Enqueue(RUN, batch_id, now_ms)
-        if not await self._stored.confirm(batch_id, ceiling, now_ms, [job], also):
+        if not await start(self.context, batch, ceiling, signed):
             raise BatchStateRefused(await self._state(batch_id))
         return await self._batch(account_id, batch_id)
 
@@ -416,7 +415,7 @@ class BatchDesk:
         """
         batch = await self._with_data(account_id, batch_id)
         if ceiling is not None:
-            _check_ceiling(ceiling)
+            check_ceiling(ceiling)
             if batch.ceiling is not None and ceiling < batch.ceiling:
                 raise InvalidParameter("teto_creditos só pode aumentar o teto do lote.")
         now_ms = self.context.now_ms()
@@ -529,30 +528,6 @@ class BatchDesk:
             raise BatchNotFound
         return batch.state
 
-    def _ceiling(self, batch: StoredBatch, ceiling: int, now_ms: int) -> Budget:
-        _check_ceiling(ceiling)
-        return Budget(
-            0,
-            batch.account_id,
-            self.context.new_id(),
-            # Not the batch's name, which is erased with its data: it may be a person's name.
-            default_name("lote", batch.batch_id),
-            "lote",
-            batch.batch_id,
-            "uma_vez",
-            ceiling,
-            None,
-            None,
-            WARN_PERCENT,
-            now_ms,
-        )
-
 
 def _digest(idempotency_key: str | None) -> str | None:
     return None if idempotency_key is None else idempotency.digest(idempotency_key)
-
-
-def _check_ceiling(ceiling: int) -> None:
-    """Raise `InvalidParameter` for a ceiling that no budget may have."""
-    if not 0 <= ceiling <= CEILING_MAX:
-        raise InvalidParameter(f"teto_creditos: um número inteiro, de 0 a {CEILING_MAX}.")

@@ -25,6 +25,7 @@ from balcao.batches.columns import (
     map_columns,
     question_digest,
 )
+from balcao.batches.confirming import creator_of, start
 from balcao.batches.file_admission import FileAdmission
 from balcao.batches.sealing import write_decrypted
 from balcao.batches.tables.contract import Cells, TableRow
@@ -78,7 +79,7 @@ class BatchValidator:
         Permanent errors, including our own bugs, end as `recusado`.
         """
         batch = await self._stored.batch(batch_id)
-        if batch is None or not await self._stored.begin(batch_id):
+        if batch is None or await self._is_started(batch) or not await self._stored.begin(batch_id):
             return
         try:
             async with self._table(batch) as table:
@@ -88,6 +89,8 @@ class BatchValidator:
             header = self._header(batch, table.header)
             await self._stored.store_layout(batch_id, header, summary.stored)
             await self._quote(batch, summary)
+            if batch.ceiling is not None:
+                await start(self._context, batch, batch.ceiling, creator_of(batch))
         except CallerError as error:
             code = error.reason if isinstance(error, FileUnreadable) else problem_of(error).code
             await self._refuse(batch_id, code, problem_of(error).message)
@@ -96,6 +99,12 @@ class BatchValidator:
         except Exception:
             log.exception("batch.bug", batch=batch_id)
             await self._refuse(batch_id, "erro_interno", _OUR_FAULT)
+
+    async def _is_started(self, batch: StoredBatch) -> bool:
+        """Start a batch that was to start by itself, where the process died before it did."""
+        if batch.state != "cotado" or batch.ceiling is None:
+            return False
+        return await start(self._context, batch, batch.ceiling, creator_of(batch))
 
     async def _refuse(self, batch_id: str, code: str, message: str) -> None:
         await self._stored.forget_rows(batch_id)  # partial, and they take space

@@ -36,6 +36,7 @@ class NewBatch:
     created_ms: int
     file_bytes: int = 0  # as stored
     secret_id: str | None = None  # that its data is sealed with; None: the installation's first
+    ceiling: int | None = None  # it is started by itself, once it is quoted
 
 
 @dataclass(frozen=True, slots=True)

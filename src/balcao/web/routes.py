@@ -35,9 +35,19 @@ from balcao.web.pages.operator import (
     sources,
     system,
 )
-from balcao.web.pages.portfolio import adding, changes, item, items, lists, unsubscribing
+from balcao.web.pages.portfolio import (
+    adding,
+    certificates,
+    changes,
+    item,
+    items,
+    lists,
+    renewing,
+    unsubscribing,
+)
 from balcao.web.pages.portfolio import settings as portfolio_settings
 from balcao.web.pages.portfolio import views as portfolio
+from balcao.web.pages.portfolio.paper_views import CERTIFICATES
 from balcao.web.pages.search import pages as search
 from balcao.web.pages.signing import forgotten, myself
 from balcao.web.pages.signing import pages as signing
@@ -175,6 +185,15 @@ PAGES: Sequence[Page] = (
     Page(f"{_BATCH}/resultado.jsonl", "app:lote-jsonl", "account", batches.as_lines),
     Page(f"{_BATCH}/comprovantes.zip", "app:lote-zip", "account", batches.receipts),
     Page(portfolio.PATH, "app:carteira", "account", items.show),
+    Page(CERTIFICATES, "app:carteira-certidoes", "account", certificates.show),
+    Page(renewing.RENEW, "app:carteira-renovar", "account", renewing.preview, "POST"),
+    Page(
+        f"{renewing.RENEW}/confirmar",
+        "app:carteira-renovar-confirmar",
+        "account",
+        renewing.renew,
+        "POST",
+    ),
     Page(portfolio.CHANGES, "app:carteira-mudancas", "account", changes.show),
     Page(portfolio.ADD, "app:carteira-incluir", "account", adding.show),
     Page(portfolio.ADD, "app:carteira-incluir", "account", adding.add, "POST"),

@@ -34,7 +34,7 @@ _TAKEN_UP_MS = 60_000
 _NEW = (
     "batch_id", "account_id", "key_id", "user_id", "name", "client", "operation", "parameters",
     "columns", "media_type", "repeats", "create_key", "create_fingerprint", "created_ms",
-    "file_bytes", "secret_id",
+    "file_bytes", "secret_id", "ceiling",
 )  # fmt: skip
 _RECEIVE = (
     f"INSERT INTO batch ({', '.join(_NEW)}, state)"  # noqa: S608 - columns of ours

@@ -281,6 +281,12 @@ def share_bar(share: float) -> Markup:
     return _BAR.format(inside=_joined(bars))
 
 
+def validity_bar(share: float, tone: Tone) -> Markup:
+    """Return a bar filled to the `share` of a validity that is left; its days are next to it."""
+    bars = (_rect("track", 0, 0, (120, 8)), _rect(f"left {tone}", 0, 0, (share * 120, 8)))
+    return _BAR.format(inside=_joined(bars))
+
+
 def meter(share: float, title: str) -> Markup:
     """Return a bar filled to `share` (0 to 1); more is drawn full, with the true percentage."""
     filled = min(max(share, 0.0), 1.0) * 120

@@ -10,6 +10,7 @@ from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import Seal
 from balcao.accounts.webhooks.desk import WebhookDesk
 from balcao.batches.desk import BatchDesk
+from balcao.batches.paper_purchases import PaperPurchases
 from balcao.batches.results import Results
 from balcao.core.questions import Mode
 from balcao.home import Home
@@ -69,6 +70,11 @@ class Tools:
     def exports(self) -> Exports:
         """Writer of statement files; shares its concurrency limit with results of batches."""
         return Exports(self.results.slots)
+
+    @property
+    def purchases(self) -> PaperPurchases:
+        """Purchases of certificates on request."""
+        return PaperPurchases(self.batches, self.wallet)
 
     @property
     def now_ms(self) -> Callable[[], int]:

@@ -31,13 +31,13 @@ STATE: Final = (
     " WHEN p.failures > 0 THEN 'nao_verificada' ELSE 'sem_certidao' END"
 )
 _FOUND = (
-    f"SELECT p.paper_id, p.last_day, {STATE} AS state,"  # noqa: S608 - columns of ours
+    f"SELECT p.paper_id, p.last_day, p.kind, {STATE} AS state,"  # noqa: S608 - columns of ours
     f" CASE WHEN {_GOOD} THEN p.last_day END AS good_until"
     " FROM wallet_paper AS p WHERE p.account_id = ?{where}"
 )
 _HAS_ITEM = " AND EXISTS (SELECT 1 FROM wallet_item_paper AS l WHERE l.paper_id = p.paper_id)"
 _OF_ITEMS = " AND p.paper_id IN (SELECT l.paper_id FROM {items})"
-_CHOSEN = "SELECT paper_id, state, last_day FROM ({found}) AS found WHERE 1 = 1{where}"
+_CHOSEN = "SELECT paper_id, state, last_day, kind FROM ({found}) AS found WHERE 1 = 1{where}"
 _IN_ORDER = f"{_CHOSEN} ORDER BY last_day IS NULL, last_day, paper_id"
 _COUNTS = "SELECT count(*), {sums} FROM ({found}) AS found"
 _SUM_OF_DAYS = "sum(CASE WHEN good_until BETWEEN ? AND ? THEN 1 ELSE 0 END)"
@@ -48,6 +48,10 @@ _FIRST_ITEMS = (
     " GROUP BY l.paper_id"
 )
 _ITEMS = f"SELECT {', '.join(ITEM_COLUMNS)} FROM wallet_item WHERE item_id IN ({{places}})"  # noqa: S608
+_KNOWN_ITEMS = (
+    "SELECT count(*) FROM wallet_item WHERE account_id = ? AND ended_ms IS NULL"
+    " AND item_id IN ({places})"
+)
 # A cross join keeps SQLite from reading all items of a label once per certificate.
 _ANY = "wallet_item_paper AS l"
 _TAGGED = (
@@ -97,6 +101,14 @@ class ListedPaper(NamedTuple):
     items: int  # those that match
 
 
+class PaperPage(NamedTuple):
+    """Some certificates of a selection, and how many it has."""
+
+    papers: Sequence[ListedPaper]
+    in_all: int
+    bought: int  # those that lookups can renew
+
+
 class PaperCounts(msgspec.Struct, frozen=True, gc=False):
     """The numbers of certificates by selection."""
 
@@ -124,12 +136,13 @@ class PaperList:
 
     def page(
         self, account_id: int, chosen: PaperFilter, standing: Standing, offset: int, limit: int
-    ) -> tuple[Sequence[ListedPaper], int]:
-        """Return certificates, the first to expire first, and the count of all that match."""
+    ) -> PaperPage:
+        """Return certificates, the first to expire first, and the counts of all that match."""
         query = _Query(account_id, chosen, standing)
         with self._open_reader() as reading, reading.snapshot():
             found = query.found(reading)
-            return query.listed(reading, found[offset : offset + limit]), len(found)
+            listed = query.listed(reading, found[offset : offset + limit])
+        return PaperPage(listed, len(found), sum(each.kind != "outra" for each in found))
 
     def each(
         self, account_id: int, chosen: PaperFilter, standing: Standing
@@ -139,6 +152,16 @@ class PaperList:
         with self._open_reader() as reading, reading.snapshot():
             for some in pieces(query.found(reading), PAPERS_AT_ONCE):
                 yield from query.listed(reading, some)
+
+    def known_items(self, account_id: int, item_ids: Sequence[str]) -> int:
+        """Return how many of these are items in force of the account; repetitions count once."""
+        known = 0
+        with self._open_reader() as reading:
+            for some in pieces(sorted(set(item_ids)), PAPERS_AT_ONCE):
+                sql = _KNOWN_ITEMS.format(places=_places(some))
+                ((count,),) = reading.execute(sql, (account_id, *some)).fetchall()
+                known += int(count)
+        return known
 
     def counts(self, account_id: int, chosen: PaperFilter, standing: Standing) -> PaperCounts:
         """Return the numbers of certificates of each selection, in one query.
@@ -167,7 +190,7 @@ class PaperList:
 
     def feed(
         self, account_id: int, chosen: PaperFilter, standing: Standing, most: int
-    ) -> tuple[Sequence[ListedPaper], int]:
+    ) -> PaperPage:
         """Return the first `most` certificates of a calendar, and the count of all of them.
 
         Those that have expired stay until they are renewed or removed.
@@ -184,6 +207,7 @@ class FoundPaper(NamedTuple):
     paper_id: str
     state: PaperState
     last_day: str | None
+    kind: PaperKind
 
 
 class _Query:

@@ -8,7 +8,7 @@ from balcao.core.wallet import ItemRequest
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.returning import local_address
-from balcao.web.pages.portfolio.views import CHANGES, days_of, item_path
+from balcao.web.pages.portfolio.views import CHANGES, PATH, days_of, item_path
 
 EVENTS_ON_A_PAGE = 300
 _ALL = "tudo"
@@ -64,4 +64,4 @@ async def mark(context: PageContext) -> Response:
         context.person.caller(), item_id, ItemRequest(), handled=handled
     )
     back = local_address(context.typed("de"))
-    return context.redirect(back if back.startswith(CHANGES) else item_path(item_id))
+    return context.redirect(back if back.startswith(PATH) else item_path(item_id))

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Mapping
 
-import msgspec
 from starlette.responses import Response
 
 from balcao.core.errors import CallerError
 from balcao.storage.desk.portfolio_views import ListedItem
 from balcao.web.kit.context import PageContext
+from balcao.web.pages.portfolio.paper_views import papers_of_item
 from balcao.web.pages.portfolio.terms import (
     complaint_about,
-    is_paper,
     stated_request,
     watch_choices,
     watched_fields,
@@ -35,11 +34,7 @@ async def change(context: PageContext) -> Response:
     """Change reference, labels, and what is watched."""
     item_id = context.request.path_params["item_id"]
     request, complaints = stated_request(context.form, with_client=False)
-    before = context.desk.wallets.one(context.account.account_id, item_id)
     if not complaints:
-        # The form has no certificates: they stay watched.
-        watched = [*(request.watched or ()), *(one for one in before.watched if is_paper(one))]
-        request = msgspec.structs.replace(request, watched=watched)
         try:
             await context.tools.wallet.change(context.person.caller(), item_id, request)
         except CallerError as error:
@@ -76,6 +71,7 @@ async def _page(
         422 if complaints else 200,
         view=view,
         item=item,
+        papers=await papers_of_item(context, view),
         events=[event_view(event) for event in events],
         events_max=EVENTS_SHOWN,
         typed=typed,

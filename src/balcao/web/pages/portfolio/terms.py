@@ -22,8 +22,15 @@ from balcao.core.wallet import ROOT_CHARACTERS, ItemRequest
 from balcao.web.pages.portfolio.views import WATCHED
 
 # Watched without a UF, of companies.
-_ALONE: Final = ("cadastro", "socios", "simples", "filiais", "suframa")
-_WITH_UF: Final = ("inscricoes", "produtor")
+_OF_REGISTRY: Final = ("cadastro", "socios", "simples", "filiais", "suframa")
+_CERTIFICATES: Final = ("certidao_federal", "certidao_trabalhista", "regularidade_fgts")
+_ALONE: Final = (*_OF_REGISTRY, *_CERTIFICATES)
+_WITH_UF: Final = ("inscricoes", "certidao_estadual", "produtor")
+_UF_HINTS: Final = {
+    "inscricoes": "Mudanças são percebidas nas suas consultas, ou nas reconsultas agendadas.",
+    "certidao_estadual": "A certidão de débitos de cada estado.",
+    "produtor": "De um CPF.",
+}
 _OF_ROOTS: Final = ("cadastro", "socios", "simples", "filiais")
 _WATCH = "vigiar_"
 _SEPARATORS = re.compile(r"[,;\s]+")
@@ -37,22 +44,22 @@ class WatchChoice:
     field: str
     label: str
     of_ufs: bool = False
+    hint: str = ""
 
 
 def watch_choices(document: str, *, is_person: bool) -> Sequence[WatchChoice]:
     """Return what may be watched of a subject: a CNPJ, a root, or a person."""
     if is_person:
-        names: Sequence[str] = ("produtor",)
+        names: Sequence[str] = ("certidao_federal", "certidao_trabalhista", "produtor")
     elif len(document) == ROOT_CHARACTERS:
         names = _OF_ROOTS
     else:
-        names = (*_ALONE, "inscricoes")
-    return [WatchChoice(f"{_WATCH}{name}", WATCHED[name], name in _WITH_UF) for name in names]
+        names = (*_ALONE, "inscricoes", "certidao_estadual")
+    return [_choice(name) for name in names]
 
 
-def is_paper(watched: str) -> bool:
-    """Return whether a member of `vigiar` is a certificate."""
-    return watched.startswith(("certidao_", "regularidade_"))
+def _choice(name: str) -> "WatchChoice":
+    return WatchChoice(f"{_WATCH}{name}", WATCHED[name], name in _WITH_UF, _UF_HINTS.get(name, ""))
 
 
 def of_subject(form: Mapping[str, str], document: str) -> Mapping[str, str]:
@@ -66,9 +73,7 @@ def of_subject(form: Mapping[str, str], document: str) -> Mapping[str, str]:
 
 
 LIST_CHOICES: Final = watch_choices("", is_person=False)
-ALL_CHOICES: Final = [
-    WatchChoice(f"{_WATCH}{name}", WATCHED[name], name in _WITH_UF) for name in (*_ALONE, *_WITH_UF)
-]
+ALL_CHOICES: Final = [_choice(name) for name in (*_ALONE, *_WITH_UF)]
 USUALLY: Final[Mapping[str, str]] = {
     f"{_WATCH}{name}": "1" for name in ("cadastro", "socios", "simples")
 }
@@ -102,7 +107,6 @@ def stated_request(
     """Return the request of a form, which states everything, and complaints by field."""
     watched, complaints = watched_of_form(form)
     tags = [tag for tag in _SEPARATORS.split(form.get("etiquetas", "")) if tag]
-    # Certificates are not in the form: what is watched of them stays out of it.
     stated: dict[str, Any] = {
         "reference": form.get("ref", "").strip() or None,
         "tags": tags,

@@ -1,0 +1,89 @@
+"""`/app/carteira/certidoes`: certificates of the portfolio, and their purchase (contract 20.7)."""
+
+from datetime import timedelta
+from typing import Any
+
+from balcao.core.calendar import civil_day
+from balcao.service.clock import system_now_ms
+from balcao.storage.connection import SqlConnection
+from tests.service import Client, Service
+from tests.watching import a_paper
+from tests.web.batches import BatchUser
+from tests.web.browser import Browser, signed_in
+
+CNPJ, OTHER = "90010001000100", "90010008000121"
+PATH = "/app/carteira/certidoes"
+
+
+def watch(browser: Browser, document: str, **fields: str) -> str:
+    """Add a company with its federal certificate and return its id."""
+    form = {"documento": document, "vigiar_certidao_federal": "1", **fields}
+    added = browser.post("/app/carteira/incluir", form)
+    assert added.status == 303, added.words
+    return added.location.partition("?")[0].rpartition("/")[2]
+
+
+def by_hand(house: Service, who: Client, item_id: str, name: str, left: int) -> None:
+    """Write a certificate that ends in so many days."""
+
+    def work(connection: SqlConnection) -> None:
+        day = civil_day(system_now_ms()) + timedelta(left)
+        with connection.transaction():
+            a_paper(
+                connection.execute, who.account_id, "outra", item_id,
+                paper_id=f"{item_id} {name}", name=name, validity=day.isoformat(),
+            )  # fmt: skip
+
+    house.run(house.desk.engine.run_in_writer(work))
+
+
+def rows(page: Any) -> list[str]:
+    return [" ".join(row.text_content().split()) for row in page.tree.xpath("//tbody/tr")]
+
+
+def test_certificates_are_selected_by_their_last_days(house: Service, who: Client) -> None:
+    browser = signed_in(house, who)
+    assert "Nenhuma certidão acompanhada" in browser.get(PATH).words
+    item = watch(browser, CNPJ, etiquetas="sul")
+    by_hand(house, who, item, "Alvará", 3)
+    by_hand(house, who, item, "Bombeiros", -2)
+    page = browser.get(PATH)
+    assert "venceu há 2 dias" in rows(page)[0]
+    assert "Ainda não consultada" in rows(page)[2]
+    links = page.tree.xpath("//nav[@aria-label='Seleções']/a")
+    chips = {" ".join(each.text_content().split()) for each in links}
+    assert chips >= {"Todas 3", "Vencem em 7 dias 1", "Em 15 dias 1", "Vencidas 1", "Positivas 0"}
+    assert chips >= {"Sem certidão 1"}
+    assert "Alvará A vencer" in rows(browser.get(f"{PATH}?ver=7"))[0]
+    assert "Nenhuma certidão nesta seleção" in browser.get(f"{PATH}?ver=positivas").words
+    assert len(rows(browser.get(f"{PATH}?etiqueta=sul&tipo=outra"))) == 2
+    day = civil_day(system_now_ms()) + timedelta(3)
+    month = browser.get(f"{PATH}?vista=mes&mes={day:%Y-%m}")
+    assert f"/app/carteira/itens/{item}" in month.text
+    assert len(rows(browser.get(f"{PATH}?dia={day}"))) == 1
+    marked = browser.post(f"/app/carteira/itens/{item}/tratado", {"de": f"{PATH}?ver=vencidas"})
+    assert marked.location == f"{PATH}?ver=vencidas"
+    assert "tratado" in rows(browser.get(marked.location))[0]
+    assert "Alvará" in browser.get(f"/app/carteira/itens/{item}").words
+    assert browser.get(f"{PATH}?vista=mes&mes=nada&dia=2026-99-99").status == 200
+
+
+def test_ticked_certificates_are_renewed_by_a_batch(house: Service, who: Client) -> None:
+    browser = signed_in(house, who)
+    item = watch(browser, CNPJ)
+    watch(browser, OTHER)
+    by_hand(house, who, item, "Alvará", 3)
+    nothing = browser.post(f"{PATH}/renovar", {})
+    assert (nothing.status, "Selecione ao menos uma" in nothing.words) == (422, True)
+    page = browser.post(f"{PATH}/renovar", {"quais": "todas"})
+    assert "Renovar 2 (até 4 créditos)" in page.words
+    sent = {name: page.field(name) for name in ("form_id", "teto_certidao_federal", "papeis")}
+    before = house.balance(who).balance_credits
+    begun = browser.post(f"{PATH}/renovar/confirmar", {**sent, "quais": "todas"})
+    assert begun.status == 303, begun.words
+    BatchUser(browser).until(begun.location, "concluido")
+    assert before - house.balance(who).balance_credits == 4
+    again = browser.post(f"{PATH}/renovar/confirmar", {**sent, "quais": "todas"})
+    assert again.location in {begun.location, "/app/lotes"}
+    states = [each for each in rows(browser.get(PATH)) if "Certidão federal" in each]
+    assert all("Comprovante" in each for each in states)
