@@ -1,4 +1,4 @@
-"""Certificates of a portfolio that somebody wants to renew now: batches of lookups (contract 20.7).
+"""Purchases of certificates of a portfolio on request: batches of lookups (contract 20.7).
 
 Each batch has one kind of certificate and a ceiling, and starts by itself once it is quoted. Its
 rows are own lookups, which bring the certificates up to date.

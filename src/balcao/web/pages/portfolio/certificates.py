@@ -76,7 +76,7 @@ async def show(context: PageContext) -> Response:
         "tags": [("", "todas"), *((one, one) for one in tags)],
         "kinds": [("", "todas"), *KINDS.items()],
         "filtered": any(chosen.fields.get(name) for name in ("cliente", "etiqueta", "tipo")),
-        "unseen": unseen(context),
+        "unseen": await unseen(context),
         "here": chosen.at(),
         "list_address": chosen.at(vista="", mes="", dia=""),
         "month_address": chosen.at(vista="mes", ver="", dia=""),
