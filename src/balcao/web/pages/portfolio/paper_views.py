@@ -12,9 +12,8 @@ from balcao.batches.paper_purchases import standing_of
 from balcao.core.certificates import Verdict
 from balcao.core.notices import Tone
 from balcao.core.paper_words import STATES, share_left, title_of, until_in_words
-from balcao.core.papers import OF_ROOT, Paper
+from balcao.core.papers import NOT_ISSUED, OF_ROOT, Paper
 from balcao.core.renewals import AFTER_THE_END
-from balcao.core.renewals import NOT_ISSUED as NOT_ISSUED_REASON
 from balcao.storage.desk.portfolio_views import ListedItem
 from balcao.storage.desk.wallet.paper_list import ListedPaper, PaperFilter
 from balcao.web.kit import drawing
@@ -28,7 +27,7 @@ OF_ITEM_SHOWN: Final = 200
 
 _REASONS: Final = {
     AFTER_THE_END: "A fonte só emite outra depois do vencimento.",
-    NOT_ISSUED_REASON: "A última consulta não emitiu a certidão.",
+    NOT_ISSUED: "A última consulta não emitiu a certidão.",
 }
 _DATED: Final = frozenset[Verdict | None]({"CND", "CPEND", None})
 
