@@ -7,12 +7,15 @@ from balcao.core.access import Account
 from balcao.core.certificates import CertificateSummary, StoredReceipt, Verdict
 from balcao.core.data_subject import DataSubject
 from balcao.core.documents import Cpf
+from balcao.core.extensions import Extension
 from balcao.core.ledger import InsufficientFunds
 from balcao.core.observations import Observation, ObservedCertificate
 from balcao.core.papers import PaperKind, paper_key
+from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.receipts import ReceiptNumbers, digest_of
 from balcao.core.renewals import Renews
 from balcao.core.wallet import ItemRequest, watched_of
+from balcao.service.extending import extension_jobs
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.wallet import Entry
 from balcao.storage.desk.wallet.manual_papers import ManualPaper
@@ -240,3 +243,38 @@ def test_a_person_is_erased_with_papers_and_files(engine: Engine, desk: Desk, an
     assert len(held.receipts) == 1
     assert [row[0] for row in engine.sql("SELECT paper_id FROM wallet_paper")] == [kept]
     assert len(engine.sql("SELECT * FROM receipt")) == 1
+
+
+def test_an_act_extends_papers_once(engine: Engine, desk: Desk, ana: Account) -> None:
+    item = watch(engine, ana, CNPJ)
+    known: Any = {"verdict": "CND", "validity": "2026-09-01", "issued_on": "2026-03-05"}
+    mine = paper(engine, ana, "certidao_federal", item, subject=CNPJ[:8], told=10, **known)
+    later = paper(
+        engine, ana, "certidao_federal", item, subject="90010009", paper_id="later",
+        **known | {"issued_on": "2026-04-05"},
+    )  # fmt: skip
+    state = paper(engine, ana, "certidao_estadual", item, subject=CNPJ, uf="SP", **known)
+    act = Extension("federal_certificate", None, "2026-03-01", "2026-03-31", None, 30, "Portaria 1")
+    number = engine.run(desk.extensions.add(act, AT_THE_TERMINAL, NOW))
+    assert ("carteira_prorrogar", "federal_certificate/") in engine.sql(
+        "SELECT kind, about FROM job"
+    )
+
+    async def done(about: str) -> None:
+        assert await extension_jobs(desk, lambda: NOW).work(about) is None
+
+    for _ in range(2):
+        engine.run(done("federal_certificate/"))
+    names = ("extended_until", "act", "last_day", "validity", "told", "next_ms")
+    assert stored(engine, mine, *names) == (
+        "2026-10-01", "Portaria 1", "2026-10-01", "2026-09-01", None, 0,
+    )  # fmt: skip
+    assert stored(engine, later, "last_day") == stored(engine, state, "last_day") == ("2026-09-01",)
+    ((kind, body),) = told(desk, ana)
+    assert (kind, body["valida_ate"], body["ato"], body["request_id"]) == (
+        "certidao.prorrogada", "2026-10-01", "Portaria 1", None,
+    )  # fmt: skip
+    engine.run(desk.extensions.remove(number, AT_THE_TERMINAL, NOW))
+    engine.run(done("federal_certificate/"))
+    assert stored(engine, mine, *names[:4]) == (None, None, "2026-09-01", "2026-09-01")
+    assert len(told(desk, ana)) == 1

@@ -69,8 +69,8 @@ def with_acts(paper: Paper, acts: Iterable[Extension]) -> Paper:
 
 
 def extension_event(before: Paper, after: Paper) -> PaperEvent | None:
-    """Return the event of an act that changed a certificate's last day; None: it did not."""
-    if after.extended_until is None or after.extended_until == before.extended_until:
+    """Return the event of an act that gave a certificate a later last day; None: none did."""
+    if after.extended_until is None or after.extended_until <= (before.last_day or ""):
         return None
     about = f"/{after.paper_id}/{after.validity}/{after.extended_until}/{after.act}"
     data = {"valida_ate": after.last_day, "ato": after.act, "request_id": None}

@@ -17,6 +17,7 @@ from balcao.service.deprecated_uses import DeprecatedUseCounts
 from balcao.service.derived_data import derived_data_builder
 from balcao.service.event_counter import EventCounter
 from balcao.service.expiring_keys import ExpiringKeys
+from balcao.service.extending import extension_jobs
 from balcao.service.fetching import MonthFetching
 from balcao.service.jobs.durable import JobKind, JobWorker
 from balcao.service.lifecycle import Lifecycle
@@ -66,6 +67,7 @@ def build(
     live_store = home.opendata("live")
     kinds = [
         receipt_deletion_jobs(desk, stores.blobs),
+        extension_jobs(desk, now_ms),
         *batches.kinds(),
         JobKind(EXPORT, write_export, at_once=1, poll_seconds=1.0),
         mail.jobs(),

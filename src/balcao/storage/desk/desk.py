@@ -50,6 +50,7 @@ from balcao.storage.desk.wallet.clock_months import ClockMonths
 from balcao.storage.desk.wallet.expiries import Expiries
 from balcao.storage.desk.wallet.manual_papers import ManualPapers
 from balcao.storage.desk.wallet.notices import PaperNotices
+from balcao.storage.desk.wallet.paper_acts import PaperActs
 from balcao.storage.desk.wallet.paper_list import PaperList
 from balcao.storage.desk.wallet.renewals import Renewals
 from balcao.storage.desk.webhook_deliveries import WebhookDeliveries
@@ -76,7 +77,7 @@ class Desk(DeskQueries):
     visits and messages), `webhooks`, `webhook_deliveries`, `purchases` (of portfolios), `rechecks`
     (their scheduled lookups), `renewals` (of their certificates), `paper_notices`, `wallets`
     (portfolios), `paper_list` (their certificates), `manual_papers` (those entered by hand),
-    `expiries` (their last days), `portfolio_clocks` and `clock_months` (of test
+    `expiries` (their last days), `paper_acts`, `portfolio_clocks` and `clock_months` (of test
     accounts), `portfolio_views` (for pages), `months` (changes of the month in use), `totals`
     (charges by day), `exports` (files that take long to write), `availability` (success of
     sources), `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
@@ -112,6 +113,7 @@ class Desk(DeskQueries):
         self.clock_months = ClockMonths(engine)
         self.manual_papers = ManualPapers(engine)
         self.expiries = Expiries(engine)
+        self.paper_acts = PaperActs(engine)
         self.months = Months(engine)
         self.portfolio_views = PortfolioViews(engine)
         self.totals = DailyTotals(engine)

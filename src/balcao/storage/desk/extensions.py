@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from balcao.core.extensions import Extension
+from balcao.core.ledger import Enqueue
 from balcao.core.people import Action, Signature
 from balcao.core.writing import day
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction, write_audit
+from balcao.storage.desk.jobs import enqueue
+from balcao.storage.desk.wallet.paper_acts import APPLY_ACTS, job_about
 from balcao.storage.engine import Engine
 
 _COLUMNS = "subject, uf, issued_from, issued_to, until_day, days, act"
@@ -62,6 +65,7 @@ class Extensions:
                 ).fetchall()
                 ((number,),) = row
                 _note(connection, "extension.add", new, signed, now_ms, number=number)
+                enqueue(connection, [Enqueue(APPLY_ACTS, job_about(new), now_ms)])
                 return int(number)
 
         return await self._run_in_writer(work)
@@ -82,6 +86,7 @@ class Extensions:
                     raise LookupError(extension_id)
                 gone = Extension(*row[0])
                 _note(connection, "extension.remove", gone, signed, now_ms, number=extension_id)
+                enqueue(connection, [Enqueue(APPLY_ACTS, job_about(gone), now_ms)])
                 return gone
 
         return await self._run_in_writer(work)
