@@ -68,10 +68,7 @@ _POSTPONE = (
     "UPDATE wallet_paper SET next_ms = ?, renewing_ms = NULL"
     " WHERE paper_id = ? AND next_ms = ? AND attempts = ?"
 )
-_MODE = (
-    "SELECT a.mode, CASE WHEN w.clock_ms IS NULL THEN NULL ELSE w.clock_run END FROM account AS a"
-    " LEFT JOIN wallet AS w ON w.account_id = a.account_id WHERE a.account_id = ?"
-)
+_MODE = "SELECT mode FROM account WHERE account_id = ?"
 _PRESENT = f"SELECT {_COLUMNS} FROM wallet_paper AS p WHERE p.paper_id = ?"  # noqa: S608 - ours
 
 
@@ -210,13 +207,13 @@ def write_paper_event(
 ) -> None:
     """Write an event about a certificate for each item that has it, within a transaction."""
     heads = heads_of(connection, paper.paper_id)
-    ((mode, clock_run),) = connection.execute(_MODE, (paper.account_id,)).fetchall()
+    ((mode,),) = connection.execute(_MODE, (paper.account_id,)).fetchall()
     cnpj = paper.subject
     if cnpj is not None and len(cnpj) == ROOT_CHARACTERS:
         cnpj = first_establishment(cnpj)
     person = bool(heads) and is_natural_person(mode, cnpj, find_in_month)
     for head, each in item_events(event, paper, heads, now_ms, is_person=person):
-        write_item_events(connection, head, [msgspec.structs.replace(each, clock_run=clock_run)])
+        write_item_events(connection, head, [each])
 
 
 def _attempt(paper: Paper) -> tuple[str | None, int, int | None]:
