@@ -121,6 +121,9 @@ class Buyer:
     def kinds(self, *without: str) -> Sequence[str]:
         return [kind for kind, _ in self.events(*without)]
 
+    def next_purchase(self) -> Any:
+        return self.world.get("/carteira/v1", self.client).json["proxima_compra_em"]
+
     @property
     def spent(self) -> int:
         """The credits of the portfolio's ceiling that are used."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from balcao.core.budgets import iso_instant
 from balcao.core.data_subject import document_hash
 from balcao.core.errors import NewIssueRefused, StorageFailed
 from balcao.core.questions import Inquiry
@@ -237,6 +238,7 @@ def test_purchases_stop_and_resume_by_themselves(buyer: Buyer) -> None:
     stopped = [(kind, body) for kind, body in buyer.events() if kind.startswith("carteira")]
     ((kind, body),) = stopped
     assert (kind, body["motivo"], body["atingidos"]) == ("carteira.parada", "teto", 1)
+    assert buyer.next_purchase() == body["volta_em"] == "2026-09-01T00:00:00.000-03:00"
     left = [body for kind, body in buyer.events() if kind == "certidao.a_vencer"][-1]
     assert left["renova_sozinha"] is False
     hours = buyer.live(20)
@@ -275,8 +277,10 @@ def test_a_process_that_dies_after_the_charge_charges_no_more(
     async def dies(*_: Any) -> None:
         raise StorageFailed("dead")
 
+    assert buyer.next_purchase() is None
     assert buyer.work() == 0
     buyer.world.clock.at_ms = buyer.stored(paper, "next_ms")
+    assert buyer.next_purchase() == iso_instant(buyer.now_ms)
     with monkeypatch.context() as patched:
         patched.setattr(buyer.world.desk.renewals, "finish", dies)
         with pytest.raises(StorageFailed):

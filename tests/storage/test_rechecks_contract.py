@@ -14,7 +14,8 @@ from balcao.core.wallet import Recheck
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.data_subjects import _forget_items
 from balcao.storage.desk.desk import Desk
-from balcao.storage.desk.rechecks import RECHECK, oldest_due_ms
+from balcao.storage.desk.purchases import oldest_due
+from balcao.storage.desk.rechecks import RECHECK
 from tests.records import CNPJ, CPF, OTHER_CNPJ
 from tests.storage.engines import Engine
 from tests.storage.world import DAY_MS, NOW
@@ -58,7 +59,7 @@ def test_schedules_and_stops(engine: Engine, desk: Desk, ana: Account) -> None:
     engine.run(desk.purchases.stop(number, "saldo", later, None))
     engine.run(desk.purchases.stop(number, "teto", later, None))
     assert engine.run(stored.enqueue_due(later)) == 0
-    assert oldest_due_ms(desk.engine.connection, later) is None
+    assert oldest_due(desk.engine.connection, later).recheck_ms is None
     (stopped,) = engine.run(desk.purchases.stopped())
     assert stopped.reason == "saldo"
     engine.run(desk.purchases.resume(stopped, later))
@@ -73,7 +74,7 @@ def test_schedules_and_stops(engine: Engine, desk: Desk, ana: Account) -> None:
     assert msgspec.json.decode(events[0].body) == {
         "motivo": "saldo", "atingidos": 1, "volta_em": None,
     }  # fmt: skip
-    oldest = oldest_due_ms(desk.engine.connection, later)
+    oldest = oldest_due(desk.engine.connection, later).recheck_ms
     assert oldest is not None
     assert NOW < oldest <= later
     assert engine.run(stored.enqueue_due(later)) == 1
@@ -86,8 +87,8 @@ def test_schedules_and_stops(engine: Engine, desk: Desk, ana: Account) -> None:
     noted = engine.run(stored.item("a"))
     assert noted is not None
     engine.run(stored.finish(item, noted.next_ms(later), 0))
-    assert oldest_due_ms(desk.engine.connection, later) is None
-    assert oldest_due_ms(desk.engine.connection, later + 8 * DAY_MS) == oldest + 8 * DAY_MS
+    assert oldest_due(desk.engine.connection, later).recheck_ms is None
+    assert oldest_due(desk.engine.connection, later + 8 * DAY_MS).recheck_ms == oldest + 8 * DAY_MS
     engine.run(stored.finish(item, None, 3))  # of an earlier schedule
     assert due() == [("a",)]
 

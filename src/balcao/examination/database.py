@@ -30,9 +30,9 @@ CLOCK_SECONDS_MAX = 2.0
 # Being stopped for longer is rarer than a clock that is ahead.
 IDLE_DAYS_MAX = 30
 
-# Scheduled lookups run within minutes, unless the service was off.
+# Scheduled lookups and renewals run within minutes, unless the service was off.
 DELIVERY_MINUTES_MAX = 10
-RECHECK_HOURS_MAX = 6
+PURCHASE_HOURS_MAX = 6
 
 _KEYS_NAMED_MAX = 10
 
@@ -85,7 +85,7 @@ def database(
         yield from _expiring_keys(look, now_ms())
         yield from _jobs(look)
         yield from _batches(look)
-        yield from _rechecks(look, now_ms())
+        yield from _purchases(look, now_ms())
         yield from comparison(look)
         yield from _webhooks(look, now_ms())
 
@@ -172,16 +172,16 @@ def _batches(look: DeskInspection) -> Iterator[Finding]:
     yield Finding("warn" if paused else "ok", text, "lotes")
 
 
-def _rechecks(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
-    """Report how long the oldest scheduled lookup of a watched subject waits."""
-    from balcao.storage.desk.rechecks import oldest_due_ms
+def _purchases(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
+    """Report how long the oldest purchases that portfolios make by themselves wait."""
+    from balcao.storage.desk.purchases import oldest_due
 
-    due_ms = oldest_due_ms(look.connection, now_ms)
-    if due_ms is None:
-        return
-    hours = (now_ms - due_ms) // HOUR_MS
-    text = f"a mais antiga espera há {counted(hours, 'hora', 'horas')}"
-    yield Finding("warn" if hours >= RECHECK_HOURS_MAX else "ok", text, "reconsultas")
+    due = oldest_due(look.connection, now_ms)
+    for name, due_ms in (("reconsultas", due.recheck_ms), ("renovações", due.renewal_ms)):
+        if due_ms is not None:
+            hours = (now_ms - due_ms) // HOUR_MS
+            text = f"a mais antiga espera há {counted(hours, 'hora', 'horas')}"
+            yield Finding("warn" if hours >= PURCHASE_HOURS_MAX else "ok", text, name)
 
 
 def _webhooks(look: DeskInspection, now_ms: int) -> Iterator[Finding]:

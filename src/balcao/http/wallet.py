@@ -232,6 +232,7 @@ class WalletRoutes:
                 wallets.ceiling(account_id, self.parts.now_ms()),
                 wallets.count(account_id),
                 self.wallet.items_max,
+                wallets.next_purchase_ms(account_id),
             )
         )
 

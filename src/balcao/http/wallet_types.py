@@ -357,9 +357,9 @@ def _code_of(outcome: Outcome) -> str | None:
 
 
 def wallet_answer(
-    settings: WalletSettings, ceiling: int, items: int, items_max: int
+    settings: WalletSettings, ceiling: int, items: int, items_max: int, next_ms: int | None
 ) -> WalletAnswer:
-    """Return the API's representation of a portfolio."""
+    """Return the API's representation of a portfolio. `next_ms`: of its next purchase."""
     compared = None
     if settings.compared_month is not None:
         compared = ComparisonAnswer(
@@ -376,6 +376,9 @@ def wallet_answer(
             iso_instant(settings.stopped_ms),
             iso_instant(settings.resumes_ms),
         )
+        resumes_ms = settings.resumes_ms
+        known = next_ms is not None and resumes_ms is not None
+        next_ms = max(next_ms or 0, resumes_ms or 0) if known else None
     return WalletAnswer(
         settings.renew,
         settings.recheck,
@@ -384,6 +387,6 @@ def wallet_answer(
         items,
         items_max,
         compared,
-        None,
+        iso_instant(next_ms),
         stopped,
     )

@@ -104,6 +104,8 @@ class Metrics:
         # Webhooks: endpoints by state, due deliveries, when the oldest was due (ms; None: none is),
         # and attempts by outcome.
         self.webhooks: Callable[[], WebhookState] = lambda: ((), 0, None, {})
+        # When the oldest due purchases of portfolios were due: scheduled lookups, renewals.
+        self.purchases: Callable[[], tuple[int | None, int | None]] = lambda: (None, None)
         # Number of budgets in force, of all accounts. None: the database is away.
         self.budgets: Callable[[], int | None] = lambda: 0
         # Items in force of all portfolios, and accounts that have some. None: the database is away.
@@ -322,6 +324,17 @@ class Metrics:
             " (teto.aviso, teto.atingido), and outcomes of batches.",
             ("kind",),
             self._events.items(),
+        )
+        yield _gauge(
+            "balcao_wallet_oldest_due_seconds",
+            "When the oldest due purchase of portfolios was due, in Unix time: reconsulta,"
+            " renovacao.",
+            ("kind",),
+            (
+                ((kind,), at_ms / 1000)
+                for kind, at_ms in zip(("reconsulta", "renovacao"), self.purchases(), strict=True)
+                if at_ms is not None
+            ),
         )
         yield from _webhooks(*self.webhooks())
         yield from _month(*self.month())

@@ -140,6 +140,7 @@ def build(
     metrics.budgets = budgets
     metrics.portfolios = portfolios
     metrics.webhooks = webhooks.measured
+    metrics.purchases = lambda: buying.purchasing.waiting
     metrics.jobs = lambda: [
         (one.kind, one.state, one.count, one.oldest_due_ms) for one in worker.counts
     ]

@@ -24,12 +24,12 @@ from balcao.lookup.context import Parts
 from balcao.lookup.execution import look_up
 from balcao.operations.parameters import Parameters
 from balcao.service.jobs.periodic import Periodic
-from balcao.storage.desk.purchases import StoppedWallet
+from balcao.storage.desk.purchases import OldestDue, StoppedWallet
 
 RESUME_SECONDS = 20.0
 
 # Returns the question that has been due for longest; None: no lookup of the account is due.
-OldestDue: TypeAlias = Callable[[int, Caller, int], Awaitable[Question | None]]
+DueQuestion: TypeAlias = Callable[[int, Caller, int], Awaitable[Question | None]]
 
 
 class Stopped(Exception):
@@ -47,7 +47,8 @@ class Purchasing:
 
     parts: Parts
     new_id: Callable[[], str]
-    oldest_due: list[OldestDue] = field(default_factory=list)  # of each kind of purchases
+    oldest_due: list[DueQuestion] = field(default_factory=list)  # of each kind of purchases
+    waiting: OldestDue = field(default_factory=lambda: OldestDue(None, None))  # by `resume`
 
     def periodic(self) -> Periodic:
         """Return the periodic work that resumes portfolios."""
@@ -111,6 +112,7 @@ class Purchasing:
         for stopped in await self.parts.desk.purchases.stopped():
             if await self._may_resume(stopped, now_ms):
                 await self.parts.desk.purchases.resume(stopped, now_ms)
+        self.waiting = await self.parts.desk.purchases.oldest_due(now_ms)
 
     async def _may_resume(self, stopped: StoppedWallet, now_ms: int) -> bool:
         if stopped.reason == "fonte":

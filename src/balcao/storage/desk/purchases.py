@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,14 @@ HAS_CEILING: Final = (
 )
 MAY_BUY: Final = f"w.stopped_reason IS NULL AND {HAS_CEILING}"
 
+_OLDEST = (
+    "SELECT (SELECT min(i.recheck_ms) FROM wallet_item AS i JOIN wallet AS w"  # noqa: S608 - ours
+    " ON w.account_id = i.account_id WHERE i.recheck_ms > ? AND i.recheck_ms <= ?"
+    f" AND i.ended_ms IS NULL AND w.clock_ms IS NULL AND {MAY_BUY}),"
+    " (SELECT min(p.next_ms) FROM wallet_paper AS p JOIN wallet AS w"
+    " ON w.account_id = p.account_id WHERE p.next_ms > ? AND p.next_ms <= ?"
+    f" AND w.clock_ms IS NULL AND {MAY_BUY})"
+)
 _NEXT = (
     "SELECT min(at_ms) FROM (SELECT min(i.recheck_ms) AS at_ms FROM wallet_item AS i"
     " WHERE i.account_id = ? AND i.recheck_ms > ? AND i.ended_ms IS NULL"
@@ -51,6 +59,13 @@ _AFFECTED = (
     " JOIN wallet_paper AS p ON p.paper_id = l.paper_id"
     " WHERE l.item_id = i.item_id AND p.next_ms > ? AND p.next_ms <= ?))"
 )
+
+
+class OldestDue(NamedTuple):
+    """When the oldest due purchase of each kind was due; None: none is."""
+
+    recheck_ms: int | None
+    renewal_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +136,17 @@ class Purchases:
             lambda connection: connection.execute(_STOPPED).fetchall()
         )
         return [StoppedWallet(*row) for row in rows]
+
+    async def oldest_due(self, now_ms: int) -> OldestDue:
+        """Return since when the oldest purchases wait, of portfolios in real time that may buy."""
+        return await self._run_in_writer(lambda connection: oldest_due(connection, now_ms))
+
+
+def oldest_due(connection: Statements, now_ms: int) -> OldestDue:
+    """Return since when the oldest purchases wait, of portfolios in real time that may buy."""
+    due = UNPLANNED_MS, now_ms
+    row: Any = connection.execute(_OLDEST, (*due, *due)).fetchone()
+    return OldestDue(*row)
 
 
 def has_no_job(about: str) -> str:

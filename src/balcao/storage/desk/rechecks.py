@@ -45,11 +45,6 @@ _DUE = (
     " WHERE i.recheck_ms > ? AND i.recheck_ms <= ? AND i.ended_ms IS NULL"
     f" AND {MAY_BUY} AND {has_no_job('i.item_id')} ORDER BY i.recheck_ms LIMIT ?"
 )
-_OLDEST = (
-    "SELECT min(i.recheck_ms) FROM wallet_item AS i JOIN wallet AS w"  # noqa: S608 - ours
-    " ON w.account_id = i.account_id WHERE i.recheck_ms > ? AND i.recheck_ms <= ?"
-    f" AND i.ended_ms IS NULL AND {MAY_BUY}"
-)
 _ACCOUNT = "SELECT account_id FROM wallet_item WHERE item_id = ?"
 _CHECKED = "SELECT checked FROM wallet_item WHERE item_id = ? AND ended_ms IS NULL"
 _NOTE = "UPDATE wallet_item SET checked = ? WHERE item_id = ?"
@@ -178,13 +173,6 @@ class Rechecks:
                 connection.execute(_FINISH, values)
 
         await self._run_in_writer(work)
-
-
-def oldest_due_ms(connection: SqlConnection, now_ms: int) -> int | None:
-    """Return since when the oldest scheduled lookup waits; None: none is due."""
-    row: Any = connection.execute(_OLDEST, (UNPLANNED_MS, now_ms)).fetchone()
-    due: int | None = row[0]
-    return due
 
 
 def _item(row: Any) -> RecheckItem:

@@ -14,6 +14,7 @@ from balcao.storage.connection import OpenReader, SqlConnection
 from balcao.storage.desk.account_admin import signed_transaction
 from balcao.storage.desk.budgets import owned_budgets
 from balcao.storage.desk.events import lock_account
+from balcao.storage.desk.purchases import next_purchase_ms
 from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.desk.wallet import items
 from balcao.storage.desk.wallet.items import ItemFilter
@@ -106,6 +107,10 @@ class Wallets:
         """Return the credits that purchases may cost in a month; 0 until it was set."""
         owner = OWNER_KIND, str(account_id)
         return ceiling_of(owned_budgets(self._connection, account_id, owner, now_ms))
+
+    def next_purchase_ms(self, account_id: int) -> int | None:
+        """Return when a portfolio buys next by itself; None: nothing is planned."""
+        return next_purchase_ms(self._connection, account_id)
 
     async def change_settings(  # noqa: PLR0917
         self,
