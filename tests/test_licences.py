@@ -15,6 +15,7 @@ PERMISSIVE = {
     *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"),
     *("MIT-CMU", "PSF-2.0", "Zlib", "BSD License", "Apache Software License", "MIT License"),
     "any-OSI",  # the choice is the user's
+    "Dual License",  # of python-dateutil: Apache-2.0 or BSD-3-Clause
 }
 # Also these, whose conditions apply to changed copies of the library itself. We use it unchanged.
 OF_THE_LIBRARY_ALONE = {"LGPL-3.0-only", "MPL-2.0", "Mozilla Public License 2.0 (MPL 2.0)"}

@@ -315,6 +315,7 @@ def exposed() -> tuple[set[str], dict[str, set[str]]]:
     metrics.deprecated_use("cabecalho-cache")
     metrics.recheck("respondida")
     metrics.renewal("respondida")
+    metrics.purchases = lambda: (1_000, 1_000)
     metrics.circuits = lambda: {("cnpja", "state_registration", "SP"): "open"}
     metrics.database = True, 0
     metrics.work = lambda: {"holds": (1_000, 1_000, 1)}
