@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
+from types import MethodType
 from typing import Any, TypeAlias, TypeVar, cast
 from unittest.mock import patch
 from urllib.parse import unquote
@@ -58,6 +59,7 @@ from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
 from balcao.service import compose, first_start
 from balcao.service.clock import Clock, system_now_ms
+from balcao.service.lifecycle import Lifecycle
 from balcao.service.provider_factory import ProviderFactory
 from balcao.settings import Limits, Settings
 from balcao.sources.contract import Absent, Answer, Found
@@ -527,6 +529,17 @@ class Service:
     def check(self) -> LedgerCheck:
         """Check the ledger."""
         return self.desk.check()
+
+    def work(self, kind: str, about: object) -> None:
+        """Do a durable job now, step by step, as its worker would."""
+        lifecycle = cast(Lifecycle, cast(MethodType, self.front.start).__self__)
+        (found,) = [each for each in lifecycle.worker.kinds if each.name == kind]
+
+        async def done() -> None:
+            while await found.work(str(about)) is not None:
+                pass
+
+        self.run(done())
 
     def assert_books_agree(self) -> None:
         """Assert that the ledger check is clean, and that nothing is left open."""

@@ -8,18 +8,22 @@ from typing import Any
 import msgspec
 import pytest
 
+from balcao.core.access import KeyRestrictions
 from balcao.core.calendar import next_month_ms
+from balcao.core.documents import Cnpj
+from balcao.core.questions import Inquiry
 from balcao.home import Home
 from balcao.service.clock_months import PassingMonths
-from balcao.service.portfolio_clock import ClockMoves
-from tests.service import Client, Reply, Service, open_service
+from tests.service import Client, Reply, Service, StandingClock, open_service
 
+MOVES = "carteira_relogio"  # the kind of job
 WALLET, CLOCK, ITEMS = "/carteira/v1", "/carteira/v1/relogio", "/carteira/v1/itens"
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with open_service(tmp_path_factory.mktemp("clock"), establishments=60) as house:
+    folder = tmp_path_factory.mktemp("clock")
+    with open_service(folder, establishments=60, clock=StandingClock()) as house:
         yield house
 
 
@@ -29,19 +33,12 @@ def send(house: Service, method: str, path: str, body: object, by: Client, **hea
     return house.request(method, path, by, body=text, **named)
 
 
-def moves(house: Service) -> ClockMoves:
-    return ClockMoves(
-        house.desk.portfolio_clocks,
-        PassingMonths(Home(house.folder).opendata("test"), house.desk.clock_months),
-    )
-
-
 def advance(house: Service, by: Client, days: float) -> str:
     """Move the clock by some days, as the job does. Return the time at the end."""
     now = datetime.fromisoformat(house.get(CLOCK, by).json["agora"])
     until = (now + timedelta(days=days)).isoformat()
     assert send(house, "POST", CLOCK, {"ate": until}, by).status == 202
-    house.run(moves(house).run(str(by.account_id)))
+    house.work(MOVES, by.account_id)
     shown = house.get(CLOCK, by).json
     assert (shown["estado"], shown["real"]) == ("parado", False)
     return str(shown["agora"])
@@ -77,7 +74,7 @@ def test_it_moves_forward_by_400_days_at_most(house: Service) -> None:
     later = {"ate": (now + timedelta(401)).isoformat()}
     assert send(house, "POST", CLOCK, later, by).code == "RELOGIO_AVANCANDO"
     assert house.request("DELETE", CLOCK, by).code == "RELOGIO_AVANCANDO"
-    house.run(moves(house).run(str(by.account_id)))
+    house.work(MOVES, by.account_id)
     assert house.get(CLOCK, by).json["agora"] == moving_until(until)
     assert send(house, "POST", CLOCK, {"ate": until}, by).code == "PARAMETRO_INVALIDO"
 
@@ -136,3 +133,113 @@ def test_a_comparison_that_is_repeated_writes_nothing_twice(house: Service) -> N
     again = msgspec.structs.replace(clock, now_ms=first, until_ms=first + 1)
     house.run(PassingMonths(Home(house.folder).opendata("test"), stored).compare(again))
     assert told(house, by) == events
+
+
+def an_account(house: Service, name: str, *documents: tuple[str, list[str]], **more: Any) -> Client:
+    """Return the client of an account with items that are renewed and looked up again."""
+    by = house.account(name)
+    administrator = house.another_key(by, restrictions=KeyRestrictions(administers=True))
+    settings = {
+        "teto_creditos_mes": 1_000,
+        "renovar_padrao": {"dias_antes": 10, "dias_uteis": False},
+        "reconsultar_padrao": {"a_cada_dias": 7},
+        **more,
+    }
+    changed = send(house, "PATCH", WALLET, settings, administrator)
+    assert changed.status == 200, changed.body
+    for document, watched in documents:
+        body: dict[str, Any] = {"documento": document, "vigiar": watched}
+        if len(document) == 11:
+            body["data_nascimento"] = "1980-01-01"
+        added = send(house, "POST", ITEMS, body, by)
+        assert added.status == 201, added.body
+    return by
+
+
+FEDERAL = ["certidao_federal"]
+
+
+def by_subject(events: list[Any]) -> dict[str, list[str]]:
+    """Return the kinds of events, with the days of notices, by CNPJ; of a person by `pessoa`."""
+    found: dict[str, list[str]] = {}
+    for each in events:
+        data = each["dados"]
+        if "item" in data:
+            kind = " ".join(filter(None, (each["tipo"], str(data.get("aviso", "")))))
+            found.setdefault(data["cnpj"] or "pessoa", []).append(kind)
+    return found
+
+
+def test_certificates_age_as_the_sandbox_promises(house: Service) -> None:
+    by = an_account(
+        house,
+        "certidoes",
+        *((f"{root}{rest}", FEDERAL) for root, rest in (
+            ("90030012", "000151"), ("90030013", "000104"), ("90030014", "000140"),
+            ("90030015", "000195"), ("90020001", "000190"),
+        )),
+        ("90010001000100", ["inscricoes:SP"]),
+        ("90030000181", ["certidao_federal", "produtor:SP"]),
+    )  # fmt: skip
+    now = datetime.fromisoformat(house.get(CLOCK, by).json["agora"])
+    advance(house, by, 17)
+    events = told(house, by)
+    vencer = [f"certidao.a_vencer {days}" for days in (10, 5, 1)]
+    renewed, failed, expired = "certidao.renovada", "certidao.nao_renovada", "certidao.vencida"
+    assert by_subject(events) == {
+        "90030012000151": [vencer[0], renewed],
+        "90030013000104": [
+            vencer[0], "certidao.mesma", *vencer[1:], "certidao.mesma", expired
+        ],
+        "90030014000140": [vencer[0], "certidao.positiva"],
+        "90030015000195": [vencer[0], failed, vencer[1], failed, vencer[2], expired],
+        "90020001000190": [failed],
+        "90010001000100": ["inscricao.situacao"],
+        "pessoa": [vencer[0], renewed, "inscricao.situacao"],
+    }  # fmt: skip
+    days = {
+        each["dados"]["cnpj"]: (datetime.fromisoformat(each["em"]).date() - now.date()).days
+        for each in events
+        if each["tipo"] in {renewed, "certidao.positiva", expired, "inscricao.situacao"}
+    }
+    assert [days[f"9003001{number}"] for number in ("2000151", "4000140", "5000195")] == [5, 5, 16]
+    assert 10 <= days["90010001000100"] <= 14
+    (blocked,) = [each["dados"] for each in events if each["dados"].get("cnpj") == "90010001000100"]
+    assert (blocked["grave"], blocked["para"]["situacao_pj"]) == (
+        True, "Bloqueado como destinatário na UF",
+    )  # fmt: skip
+    assert "90030000181" not in json.dumps(events)
+    house.assert_books_agree()
+    # Nothing of it is kept for other lookups.
+    assert house.kept(Inquiry("federal_certificate", Cnpj("90030012000151"))) is None
+
+    paid = house.desk.account(by.account_id).balance_credits
+    house.request("DELETE", CLOCK, by)
+    assert told(house, by) == []
+    assert house.desk.account(by.account_id).balance_credits == paid
+
+
+def test_companies_share_their_certificate(house: Service) -> None:
+    by = an_account(
+        house,
+        "raizes",
+        *((document, FEDERAL) for document in (
+            "90010002000154", "90010008000121", "90010007000187", "90010007000268",
+        )),
+    )  # fmt: skip
+    advance(house, by, 190)
+    events = told(house, by)
+    vencer = [f"certidao.a_vencer {days}" for days in (10, 5, 1)]
+    failed, shared = "certidao.nao_renovada", [vencer[0], "certidao.renovada"]
+    assert by_subject(events) == {
+        # A new one is refused while it is in force: the next one is bought after its end.
+        "90010002000154": [
+            vencer[0], failed, vencer[1], failed, *vencer[2:], "certidao.vencida",
+            "certidao.renovada",
+        ],
+        "90010008000121": shared,  # 10 days before the end of its extension
+        "90010007000187": shared,
+        "90010007000268": shared,
+    }  # fmt: skip
+    renewed = [each["dados"] for each in events if each["tipo"] == "certidao.renovada"]
+    assert sorted(each["creditos"] for each in renewed) == [0, 2, 2, 2]

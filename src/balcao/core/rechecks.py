@@ -77,9 +77,10 @@ def next_ms(
     return at_ms if at_ms > now_ms else _slot_ms(item_id, day + timedelta(days=1))
 
 
-def idempotency_key(item_id: str, lookup: Lookup, due_ms: int) -> str:
-    """Return the key of a scheduled lookup."""
-    return purchase_key(item_id, lookup.name, due_ms)
+def idempotency_key(item_id: str, lookup: Lookup, due_ms: int, clock_run: int | None = None) -> str:
+    """Return the key of a scheduled lookup. `clock_run`: of a test portfolio's clock."""
+    parts = (item_id, lookup.name, due_ms)
+    return purchase_key(*(parts if clock_run is None else (*parts, clock_run)))
 
 
 def _due_day(lookup: Lookup, checked: Mapping[str, Checked], every_days: int) -> date:

@@ -137,7 +137,7 @@ class Billing:
             self._check_credits_max(conclusion.credits)
         reply = reply_of(context.request_id, conclusion)
         observed: Sequence[Change] = ()
-        if context.caller.watches:
+        if context.is_observed:
             observed = observations_of(context, conclusion, outcomes, now_ms)
         if context.key_digest is None and conclusion.credits:  # the most frequent case
             charge = traces.traced_charge(context, conclusion, now_ms)
@@ -199,7 +199,7 @@ class Billing:
         changes.append(
             traces.conclusion_trace(self._context, conclusion, now_ms, with_summary=True)
         )
-        if self._context.caller.watches:
+        if self._context.is_observed:
             changes += observations_of(self._context, conclusion, outcomes, now_ms)
         await self._end(changes, self._finish_with_failure)
         return reply

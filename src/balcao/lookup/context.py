@@ -131,6 +131,15 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
         return self.parts.now_ms() if self.clock is None else self.clock.at_ms
 
     @property
+    def is_observed(self) -> bool:
+        """Whether the answer may be about a watched subject.
+
+        A cached caller does not have the account's first item yet; a purchase of the portfolio is
+        about one.
+        """
+        return self.caller.watches or self.tags.of_wallet
+
+    @property
     def answer_about(self) -> AnswerAbout | None:
         """The key of an answer about a natural person (ADR 0080); None: it is about a company."""
         question = self.question

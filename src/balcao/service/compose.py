@@ -40,9 +40,11 @@ from balcao.service.lifecycle import Lifecycle
 from balcao.service.mail_delivery import MailDelivery
 from balcao.service.month_comparison import Comparer
 from balcao.service.month_records import month_records
+from balcao.service.paper_notices import ExpiringPapers
 from balcao.service.parts import MODES, build_parts, new_request_ids, open_snapshots
 from balcao.service.portfolio_buying import PortfolioBuying
 from balcao.service.portfolio_clock import ClockMoves
+from balcao.service.portfolio_sandbox import PortfolioSandboxes
 from balcao.service.provider_factory import ProviderFactory
 from balcao.service.purchasing import Purchasing
 from balcao.service.retention import Retention
@@ -219,12 +221,7 @@ class _Assembly:
             secrets=SecretFollower(
                 self.home, self.desk, self.secrets, self.seal, self.clock.now_ms
             ),
-            buying=PortfolioBuying.of(
-                Purchasing(self.parts, self.new_id),
-                self.batches.running.unavailable,
-                self.wallet.open_person,
-                self.metrics,
-            ),
+            buying=self.buying,
             mail=MailDelivery(self.desk, self.outbox, self.settings.mail_server, self.clock.now_ms),
             webhooks=WebhookDelivery(
                 self.desk,
@@ -239,8 +236,20 @@ class _Assembly:
             comparer=self.comparer,
             clock_moves=ClockMoves(
                 self.desk.portfolio_clocks,
+                PortfolioSandboxes(self.factory),
                 PassingMonths(self.home.opendata("test"), self.desk.clock_months),
+                self.buying,
+                ExpiringPapers(self.desk, self.clock.now_ms),
             ),
+        )
+
+    @cached_property
+    def buying(self) -> PortfolioBuying:
+        return PortfolioBuying.of(
+            Purchasing(self.parts, self.new_id),
+            self.batches.running.unavailable,
+            self.wallet.open_person,
+            self.metrics,
         )
 
     @cached_property

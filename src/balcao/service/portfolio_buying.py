@@ -38,6 +38,12 @@ class PortfolioBuying:
             Renewing(purchasing, unavailable, open_person, metrics.renewal),
         )
 
+    async def plan_one(self, account_id: int, now_ms: int) -> None:
+        """Plan what a portfolio buys, by its own clock. Raises `StorageFailed`."""
+        desk = self.purchasing.parts.desk
+        await desk.rechecks.plan(now_ms, account_id)
+        await desk.renewals.plan(now_ms, self.renewing.reissues, account_id)
+
     def jobs(self) -> Sequence[JobKind]:
         """Return the kinds of its jobs."""
         return (self.rechecking.jobs(), self.renewing.jobs())

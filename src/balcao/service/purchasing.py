@@ -20,7 +20,7 @@ from balcao.core.questions import Question, Subject
 from balcao.core.renewals import Renews
 from balcao.core.request_tags import tag_problem
 from balcao.lookup.admit import check_access, require_client
-from balcao.lookup.context import Parts
+from balcao.lookup.context import Parts, PortfolioTime
 from balcao.lookup.execution import look_up
 from balcao.operations.parameters import Parameters
 from balcao.service.jobs.periodic import Periodic
@@ -82,37 +82,64 @@ class Purchasing:
         operation.check_question(question, caller)
         return question
 
+    def now_ms(self, clock: PortfolioTime | None) -> int:
+        """Return the present instant of a portfolio; None: it has the real time."""
+        return self.parts.now_ms() if clock is None else clock.at_ms
+
     async def ask(
-        self, question: Question, caller: Caller, idempotency_key: str, tags: RequestTags
+        self,
+        question: Question,
+        caller: Caller,
+        idempotency_key: str,
+        tags: RequestTags,
+        clock: PortfolioTime | None = None,
     ) -> Reply:
-        """Buy the answer to a question once.
+        """Buy the answer to a question once. `clock`: of a test portfolio.
 
         Raises `Stopped`, `Overloaded`, `StillRunning`, and other errors of the caller, which
         concern this lookup or its client alone.
         """
         try:
             return await look_up(
-                question, caller, self.new_id(), idempotency_key, self.parts, tags=tags
+                question,
+                caller,
+                self.new_id(),
+                idempotency_key,
+                self.parts,
+                tags=tags,
+                clock=clock,
             )
         except InsufficientCredits as short:
             raise Stopped("saldo") from short
         except CeilingOfClient:
             raise
         except CeilingReached as reached:
-            raise Stopped("teto", next_month_ms(self.parts.now_ms())) from reached
+            # The months of a ceiling are real.
+            resumes_ms = next_month_ms(self.parts.now_ms()) if clock is None else None
+            raise Stopped("teto", resumes_ms) from reached
 
-    async def stop(self, account_id: int, stopped: Stopped) -> None:
+    async def stop(
+        self, account_id: int, stopped: Stopped, clock: PortfolioTime | None = None
+    ) -> None:
         """Stop a portfolio's purchases. Raises `StorageFailed`."""
-        now_ms = self.parts.now_ms()
+        now_ms = self.now_ms(clock)
         await self.parts.desk.purchases.stop(account_id, stopped.reason, now_ms, stopped.resumes_ms)
 
     async def resume(self) -> None:
         """Resume the portfolios whose reason to stop is gone. Raises `StorageFailed`."""
         now_ms = self.parts.now_ms()
         for stopped in await self.parts.desk.purchases.stopped():
-            if await self._may_resume(stopped, now_ms):
-                await self.parts.desk.purchases.resume(stopped, now_ms)
+            await self._resume(stopped, now_ms)
         self.waiting = await self.parts.desk.purchases.oldest_due(now_ms)
+
+    async def resume_one(self, account_id: int, clock: PortfolioTime) -> None:
+        """Resume a test portfolio whose reason to stop is gone. Raises `StorageFailed`."""
+        for stopped in await self.parts.desk.purchases.stopped(account_id):
+            await self._resume(stopped, clock.at_ms)
+
+    async def _resume(self, stopped: StoppedWallet, now_ms: int) -> None:
+        if await self._may_resume(stopped, now_ms):
+            await self.parts.desk.purchases.resume(stopped, now_ms)
 
     async def _may_resume(self, stopped: StoppedWallet, now_ms: int) -> bool:
         if stopped.reason == "fonte":
@@ -126,17 +153,17 @@ class Purchasing:
             return True
         for oldest_due in self.oldest_due:
             question = await oldest_due(account_id, caller, now_ms)
-            if question is not None and not await self._has_room(caller, question, now_ms):
+            if question is not None and not await self._has_room(caller, question):
                 return False
         return True
 
-    async def _has_room(self, caller: Caller, question: Question, now_ms: int) -> bool:
+    async def _has_room(self, caller: Caller, question: Question) -> bool:
         """Return whether balance and budgets cover a lookup."""
         operation, account_id = self.parts.operations[question.subject], caller.account_id
         price = operation.greatest_price(question)
         owners = owners_of(caller.key_id, None, None, account_id)
         available, budgets = await self.parts.desk.spendable(
-            account_id, owners, operation.path, now_ms
+            account_id, owners, operation.path, self.parts.now_ms()
         )
         if available is not None and available < price:
             return False

@@ -12,7 +12,7 @@ from balcao.core.errors import CallerError, CeilingOfClient, Overloaded, StillRu
 from balcao.core.purchases import retry_ms
 from balcao.core.questions import Question, Strategy
 from balcao.core.rechecks import Lookup, idempotency_key
-from balcao.lookup.context import Parts
+from balcao.lookup.context import Parts, PortfolioTime
 from balcao.lookup.wallet import SealedPerson
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
@@ -64,10 +64,17 @@ class Rechecking:
 
     async def run(self, item_id: str) -> float | None:
         """Look up what is due of an item. Raises `StorageFailed`."""
-        item, now_ms = await self._stored.item(item_id), self.parts.now_ms()
+        return await self.run_at(item_id, None)
+
+    async def run_at(self, item_id: str, clock: PortfolioTime | None) -> float | None:
+        """Look up what is due of an item by its portfolio's clock; None: in real time.
+
+        Returns the seconds until it should be called again. Raises `StorageFailed`.
+        """
+        item, now_ms = await self._stored.item(item_id), self.purchasing.now_ms(clock)
         if item is None or item.recheck_ms is None or not 0 < item.recheck_ms <= now_ms:
             return None
-        if not item.may_buy:
+        if not item.may_buy or item.clock_run != (None if clock is None else clock.run):
             return None
         due = item.due_lookups(now_ms)
         failed = False
@@ -76,21 +83,21 @@ class Rechecking:
                 item.account_id, item.buyer_key_id, item.buyer_user_id
             )
             for lookup in due:
-                if await self._is_answered(item, caller, lookup):
-                    await self._stored.note_asked(item_id, lookup.topics, self.parts.now_ms())
+                if await self._is_answered(item, caller, lookup, clock):
+                    now_ms = self.purchasing.now_ms(clock)
+                    await self._stored.note_asked(item_id, lookup.topics, now_ms)
                 else:
                     failed = True
         except (Overloaded, StillRunning):
             return BUSY_SECONDS
         except Stopped as stopped:
             self.count("parada")
-            await self.purchasing.stop(item.account_id, stopped)
+            await self.purchasing.stop(item.account_id, stopped, clock)
             return None
-        await self._finish(item, failed=failed)
+        await self._finish(item, self.purchasing.now_ms(clock), failed=failed)
         return None
 
-    async def _finish(self, item: RecheckItem, *, failed: bool) -> None:
-        now_ms = self.parts.now_ms()
+    async def _finish(self, item: RecheckItem, now_ms: int, *, failed: bool) -> None:
         if failed:
             attempts = item.attempts + 1
             await self._stored.finish(item, retry_ms(attempts, now_ms), attempts)
@@ -99,18 +106,20 @@ class Rechecking:
         if now is not None:
             await self._stored.finish(item, now.next_ms(now_ms), 0)
 
-    async def _is_answered(self, item: RecheckItem, caller: Caller, lookup: Lookup) -> bool:
+    async def _is_answered(
+        self, item: RecheckItem, caller: Caller, lookup: Lookup, clock: PortfolioTime | None
+    ) -> bool:
         """Return whether a lookup was answered; False: try again later. Raises `Stopped`."""
         assert item.recheck_ms is not None
         try:
             question = self._question(item, caller, lookup)
             if question is None:
                 return False
-            if self.unavailable(caller, question):
+            if clock is None and self.unavailable(caller, question):
                 raise Stopped("fonte", self.parts.now_ms() + SOURCES_CLOSED_MS)
-            key = idempotency_key(item.item_id, lookup, item.recheck_ms)
+            key = idempotency_key(item.item_id, lookup, item.recheck_ms, item.clock_run)
             tags = tags_of(item.client, item.reference)
-            reply = await self.purchasing.ask(question, caller, key, tags)
+            reply = await self.purchasing.ask(question, caller, key, tags, clock)
         except (Overloaded, StillRunning):
             raise
         except CeilingOfClient:

@@ -29,7 +29,7 @@ from balcao.core.renewals import (
     query_of,
     renewal_key,
 )
-from balcao.lookup.context import Parts
+from balcao.lookup.context import Parts, PortfolioTime
 from balcao.lookup.wallet import SealedPerson
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
@@ -89,15 +89,17 @@ class Renewing:
 
     async def run(self, paper_id: str) -> float | None:
         """Renew a certificate that is due. Raises `StorageFailed`."""
-        return await self.run_at(paper_id, self.parts.now_ms())
+        return await self.run_at(paper_id, None)
 
-    async def run_at(self, paper_id: str, now_ms: int) -> float | None:
-        """Renew a certificate that is due at an instant of its portfolio's clock.
+    async def run_at(self, paper_id: str, clock: PortfolioTime | None) -> float | None:
+        """Renew a certificate that is due by its portfolio's clock; None: in real time.
 
         Returns the seconds until it should be called again. Raises `StorageFailed`.
         """
-        due = await self._stored.one(paper_id)
+        due, now_ms = await self._stored.one(paper_id), self.purchasing.now_ms(clock)
         if due is None or not due.may_buy:
+            return None
+        if due.clock_run != (None if clock is None else clock.run):
             return None
         paper = due.paper
         if paper.next_ms is None or not UNPLANNED_MS < paper.next_ms <= now_ms:
@@ -108,14 +110,14 @@ class Renewing:
             await self._stored.postpone(paper, later_ms)
             return None
         try:
-            reason = await self._failure(due, now_ms, reissues=able)
+            reason = await self._failure(due, now_ms, clock, reissues=able)
         except (Overloaded, StillRunning):
             await self._stored.postpone(paper, paper.next_ms)
             return BUSY_SECONDS
         except Stopped as stopped:
             self.count("parada")
             await self._stored.postpone(paper, paper.next_ms)
-            await self.purchasing.stop(due.paper.account_id, stopped)
+            await self.purchasing.stop(due.paper.account_id, stopped, clock)
             return None
         if reason is None:
             return None
@@ -135,7 +137,9 @@ class Renewing:
         except CallerError:
             return None  # its job postpones it
 
-    async def _failure(self, due: PaperRenewal, now_ms: int, *, reissues: bool) -> str | None:
+    async def _failure(
+        self, due: PaperRenewal, now_ms: int, clock: PortfolioTime | None, *, reissues: bool
+    ) -> str | None:
         """Buy a certificate. Return the code of the failure; None: there was none, or no attempt.
 
         Raises `Stopped`, `Overloaded`, `StillRunning`.
@@ -145,7 +149,7 @@ class Renewing:
         caller = await self.purchasing.buyer(paper.account_id, due.buyer_key_id, due.buyer_user_id)
         try:
             question = self._question(due, caller, reissues=reissues)
-            if self._is_down(paper, caller, question):
+            if clock is None and self._is_down(paper, caller, question):
                 if paper.failures:
                     await self._stored.postpone(paper, now_ms + POSTPONED_MS)
                     return None
@@ -159,6 +163,7 @@ class Renewing:
                 caller,
                 renewal_key(due.item_id, paper, due.clock_run),
                 tags_of(due.client, due.reference, renews),
+                clock,
             )
         except (Overloaded, StillRunning):
             raise

@@ -11,6 +11,7 @@ from balcao.core.calendar import civil_month
 from balcao.core.events import NewEvent
 from balcao.core.purchases import UNPLANNED_MS, StopReason
 from balcao.storage.connection import SqlConnection, Statements
+from balcao.storage.desk.clock_runs import clock_run_of
 from balcao.storage.desk.events import lock_account, write_events
 from balcao.storage.engine import Engine
 
@@ -53,6 +54,8 @@ _STOPPED = (
     "SELECT account_id, stopped_reason, stopped_ms, resumes_ms, buyer_key_id, buyer_user_id"
     " FROM wallet WHERE stopped_reason IS NOT NULL"
 )
+_STOPPED_IN_REAL_TIME = f"{_STOPPED} AND clock_ms IS NULL"
+_STOPPED_BY_CLOCK = f"{_STOPPED} AND clock_ms IS NOT NULL AND account_id = ?"
 _AFFECTED = (
     "SELECT count(*) FROM wallet_item AS i WHERE i.account_id = ? AND i.ended_ms IS NULL"
     " AND ((i.recheck_ms > ? AND i.recheck_ms <= ?) OR EXISTS (SELECT 1 FROM wallet_item_paper AS l"
@@ -97,10 +100,8 @@ class Purchases:
                 values = (reason, now_ms, resumes_ms, account_id)
                 if connection.execute(_STOP, values).fetchall():
                     body = _body(connection, account_id, reason, now_ms, resumes_ms)
-                    write_events(
-                        connection,
-                        [_event(account_id, "carteira.parada", reason, now_ms, now_ms, body)],
-                    )
+                    event = _event(account_id, "carteira.parada", reason, now_ms, now_ms, body)
+                    _write(connection, event)
 
         await self._run_in_writer(work)
 
@@ -114,26 +115,19 @@ class Purchases:
                 values = (account_id, reason, stopped.stopped_ms)
                 if connection.execute(_RESUME, values).fetchall():
                     body = _body(connection, account_id, reason, now_ms, None)
-                    write_events(
-                        connection,
-                        [
-                            _event(
-                                account_id,
-                                "carteira.retomada",
-                                reason,
-                                now_ms,
-                                stopped.stopped_ms,
-                                body,
-                            )
-                        ],
+                    event = _event(
+                        account_id, "carteira.retomada", reason, now_ms, stopped.stopped_ms, body
                     )
+                    _write(connection, event)
 
         await self._run_in_writer(work)
 
-    async def stopped(self) -> Sequence[StoppedWallet]:
-        """Return the stopped portfolios."""
+    async def stopped(self, account_id: int | None = None) -> Sequence[StoppedWallet]:
+        """Return the stopped portfolios that have the real time, or the one with a clock."""
+        sql = _STOPPED_IN_REAL_TIME if account_id is None else _STOPPED_BY_CLOCK
+        values = () if account_id is None else (account_id,)
         rows: Any = await self._run_in_writer(
-            lambda connection: connection.execute(_STOPPED).fetchall()
+            lambda connection: connection.execute(sql, values).fetchall()
         )
         return [StoppedWallet(*row) for row in rows]
 
@@ -172,6 +166,11 @@ def plan_again(connection: Statements, account_id: int) -> None:
     """Let all purchases of an account be planned again, within the change of its settings."""
     for sql in _REPLAN:
         connection.execute(sql, (UNPLANNED_MS, account_id))
+
+
+def _write(connection: SqlConnection, event: NewEvent) -> None:
+    run = clock_run_of(connection, event.account_id)
+    write_events(connection, [msgspec.structs.replace(event, clock_run=run)])
 
 
 def _event(  # noqa: PLR0917

@@ -26,10 +26,16 @@ _ITEM = (
     "i.item_id, i.account_id, i.document, i.sealed, i.client, i.reference, i.watched, i.recheck,"
     " i.checked, i.recheck_ms, i.recheck_attempts, w.recheck, w.buyer_key_id, w.buyer_user_id,"
     f" CASE WHEN {MAY_BUY} THEN 1 ELSE 0 END,"
-    f" CASE WHEN {HAS_CEILING} THEN 1 ELSE 0 END"
+    f" CASE WHEN {HAS_CEILING} THEN 1 ELSE 0 END,"
+    " CASE WHEN w.clock_ms IS NOT NULL THEN w.clock_run END"
     " FROM wallet_item AS i JOIN wallet AS w ON w.account_id = i.account_id"
 )
-_UNPLANNED = f"SELECT {_ITEM} WHERE i.recheck_ms = ? AND i.ended_ms IS NULL LIMIT ?"
+_UNPLANNED = (
+    f"SELECT {_ITEM} WHERE i.recheck_ms = ? AND i.ended_ms IS NULL AND w.clock_ms IS NULL LIMIT ?"
+)
+_UNPLANNED_OF_CLOCK = (
+    f"SELECT {_ITEM} WHERE i.recheck_ms = ? AND i.ended_ms IS NULL AND i.account_id = ?"
+)
 _ONE = f"SELECT {_ITEM} WHERE i.item_id = ? AND i.ended_ms IS NULL"
 _FIRST_DUE = (
     f"SELECT {_ITEM} WHERE i.account_id = ? AND i.recheck_ms > ? AND i.recheck_ms <= ?"
@@ -43,7 +49,8 @@ _PLAN = (
 _DUE = (
     "SELECT i.item_id FROM wallet_item AS i JOIN wallet AS w ON w.account_id = i.account_id"  # noqa: S608 - ours
     " WHERE i.recheck_ms > ? AND i.recheck_ms <= ? AND i.ended_ms IS NULL"
-    f" AND {MAY_BUY} AND {has_no_job('i.item_id')} ORDER BY i.recheck_ms LIMIT ?"
+    f" AND w.clock_ms IS NULL AND {MAY_BUY} AND {has_no_job('i.item_id')}"
+    " ORDER BY i.recheck_ms LIMIT ?"
 )
 _ACCOUNT = "SELECT account_id FROM wallet_item WHERE item_id = ?"
 _CHECKED = "SELECT checked FROM wallet_item WHERE item_id = ? AND ended_ms IS NULL"
@@ -73,6 +80,7 @@ class RecheckItem:
     buyer_user_id: int | None
     may_buy: bool  # it has a ceiling and is not stopped
     has_ceiling: bool
+    clock_run: int | None  # of a test portfolio's clock; None: real time
 
     @property
     def lookups(self) -> Sequence[Lookup]:
@@ -101,12 +109,19 @@ class Rechecks:
     def __init__(self, engine: Engine) -> None:
         self._run_in_writer = engine.run_in_writer
 
-    async def plan(self, now_ms: int) -> int:
-        """Compute the schedule of some items that have none yet. Return the count."""
+    async def plan(self, now_ms: int, account_id: int | None = None) -> int:
+        """Compute the schedule of some items that have none yet. Return the count.
+
+        `account_id`: of the portfolio whose clock shows `now_ms`; others with a clock are left out.
+        """
 
         def work(connection: SqlConnection) -> int:
             with connection.transaction():
-                rows = connection.execute(_UNPLANNED, (UNPLANNED_MS, PLANNED_AT_ONCE)).fetchall()
+                if account_id is None:
+                    some = _UNPLANNED, (UNPLANNED_MS, PLANNED_AT_ONCE)
+                else:
+                    some = _UNPLANNED_OF_CLOCK, (UNPLANNED_MS, account_id)
+                rows = connection.execute(*some).fetchall()
                 items = [*map(_item, rows)]
                 # Own lookups lock the account before its items.
                 lock_accounts(connection, {item.account_id for item in items})
@@ -178,7 +193,7 @@ class Rechecks:
 def _item(row: Any) -> RecheckItem:
     (
         item_id, account_id, document, sealed, client, reference, watched, recheck, checked,
-        recheck_ms, attempts, of_wallet, key_id, user_id, may_buy, has_ceiling,
+        recheck_ms, attempts, of_wallet, key_id, user_id, may_buy, has_ceiling, clock_run,
     ) = row  # fmt: skip
     own = None if recheck is None else _recheck(recheck)
     if own is None and of_wallet is not None:
@@ -199,6 +214,7 @@ def _item(row: Any) -> RecheckItem:
         user_id,
         bool(may_buy),
         bool(has_ceiling),
+        clock_run,
     )
 
 

@@ -4,7 +4,7 @@ What a portfolio had in real time is copied before its first move, and restored 
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from balcao.core.purchases import UNPLANNED_MS
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.events import lock_account, write_events
 from balcao.storage.desk.jobs import enqueue
+from balcao.storage.desk.purchases import MAY_BUY
 from balcao.storage.desk.recorded_answer import MakeAnswer, record_answer
 from balcao.storage.desk.wallet.settings import begin
 from balcao.storage.engine import Engine
@@ -45,6 +46,7 @@ _MOVE = "UPDATE wallet SET clock_until_ms = ? WHERE account_id = ?"
 _ADVANCE = (
     "UPDATE wallet SET clock_ms = ?"
     " WHERE account_id = ? AND clock_run = ? AND clock_ms = ? AND clock_until_ms IS NOT NULL"
+    " RETURNING 1"
 )
 _ARRIVE = (
     "UPDATE wallet SET clock_ms = clock_until_ms, clock_until_ms = NULL"
@@ -57,10 +59,27 @@ _END = (
 )
 _OPEN_JOB = "SELECT 1 FROM job WHERE kind = ? AND about = ? AND state IN ('waiting', 'running')"
 _FORGET_EVENTS = "DELETE FROM event WHERE account_id = ? AND clock_run IS NOT NULL"
-_ITEMS_DUE = (
-    "SELECT item_id, recheck_ms FROM wallet_item"
-    " WHERE account_id = ? AND recheck_ms > ? AND ended_ms IS NULL ORDER BY recheck_ms, item_id"
+# Of a portfolio that may buy.
+_ITEMS = (
+    "FROM wallet_item AS i JOIN wallet AS w ON w.account_id = i.account_id"
+    f" WHERE i.account_id = ? AND i.ended_ms IS NULL AND {MAY_BUY} AND i.recheck_ms > ?"
 )
+_PAPERS = (
+    "FROM wallet_paper AS p JOIN wallet AS w ON w.account_id = p.account_id"
+    f" WHERE p.account_id = ? AND {MAY_BUY} AND p.next_ms > ?"
+)
+_ITEMS_DUE = f"SELECT i.item_id {_ITEMS} AND i.recheck_ms <= ? ORDER BY i.recheck_ms, i.item_id"
+_PAPERS_DUE = f"SELECT p.paper_id {_PAPERS} AND p.next_ms <= ? ORDER BY p.next_ms, p.paper_id"
+_NEXT_DUE = (
+    f"SELECT min(at_ms) FROM (SELECT min(i.recheck_ms) AS at_ms {_ITEMS}"  # noqa: S608 - ours
+    f" UNION ALL SELECT min(p.next_ms) {_PAPERS}) AS found"
+)
+
+_ANY_UNPLANNED = (
+    "SELECT 1 FROM wallet_item WHERE account_id = ? AND recheck_ms = ? AND ended_ms IS NULL"
+    " UNION ALL SELECT 1 FROM wallet_paper WHERE account_id = ? AND next_ms = ? LIMIT 1"
+)
+_STOPPED = "SELECT 1 FROM wallet WHERE account_id = ? AND stopped_reason IS NOT NULL"
 
 
 def _copied(name: str, key: str, state: Sequence[str]) -> tuple[str, str, str, str]:
@@ -97,6 +116,16 @@ _PLAN_PAPERS = (
     "UPDATE wallet_paper SET next_ms = ?, renewing_ms = NULL WHERE account_id = ?"
     " AND kind <> 'outra'"
 )
+
+
+class DuePurchases(NamedTuple):
+    """The purchases of a portfolio that are due, and the instant of the next ones."""
+
+    items: Sequence[str]
+    papers: Sequence[str]
+    next_ms: int | None
+    unplanned: bool  # some have no instant yet
+    stopped: bool  # nothing is bought for now
 
 
 class PortfolioClocks:
@@ -142,15 +171,15 @@ class PortfolioClocks:
 
         return await self._run_in_writer(work)
 
-    async def advance(self, clock: PortfolioClock, to_ms: int) -> None:
-        """Set a moving clock to its next stop, unless another process was first."""
+    async def advance(self, clock: PortfolioClock, to_ms: int) -> bool:
+        """Set a moving clock to its next stop. Return False if another process was first."""
         values = (to_ms, clock.account_id, clock.run, clock.now_ms)
 
-        def work(connection: SqlConnection) -> None:
+        def work(connection: SqlConnection) -> bool:
             with connection.transaction():
-                connection.execute(_ADVANCE, values)
+                return bool(connection.execute(_ADVANCE, values).fetchall())
 
-        await self._run_in_writer(work)
+        return await self._run_in_writer(work)
 
     async def arrive(self, clock: PortfolioClock) -> None:
         """Stop a clock at the end of its move, with its event, in one commit."""
@@ -193,12 +222,26 @@ class PortfolioClocks:
 
         await self._run_in_writer(work)
 
-    async def items_due(self, account_id: int) -> Sequence[tuple[str, int]]:
-        """Return the items with scheduled lookups, and their instants, the earliest first."""
-        rows: Any = await self._run_in_writer(
-            lambda connection: connection.execute(_ITEMS_DUE, (account_id, UNPLANNED_MS)).fetchall()
-        )
-        return [(item_id, due_ms) for item_id, due_ms in rows]
+    async def due(self, clock: PortfolioClock) -> DuePurchases:
+        """Return what a portfolio buys now, and when it buys next."""
+        account_id, now_ms = clock.account_id, clock.now_ms
+        due, later = (account_id, UNPLANNED_MS, now_ms), (account_id, now_ms)
+
+        def work(connection: SqlConnection) -> DuePurchases:
+            items: Any = connection.execute(_ITEMS_DUE, due).fetchall()
+            papers: Any = connection.execute(_PAPERS_DUE, due).fetchall()
+            ((next_ms,),) = connection.execute(_NEXT_DUE, (*later, *later)).fetchall()
+            unplanned = connection.execute(_ANY_UNPLANNED, (*due[:2], *due[:2])).fetchone()
+            stopped = connection.execute(_STOPPED, due[:1]).fetchone()
+            return DuePurchases(
+                [one for (one,) in items],
+                [one for (one,) in papers],
+                next_ms,
+                unplanned is not None,
+                stopped is not None,
+            )
+
+        return await self._run_in_writer(work)
 
 
 def _find(connection: SqlConnection, account_id: int) -> PortfolioClock | None:
