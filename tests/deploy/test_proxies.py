@@ -473,7 +473,16 @@ def test_a_body_that_is_too_large_is_refused(
 
 
 @pytest.mark.parametrize("start", [nginx, caddy])
-@pytest.mark.parametrize("path", ["/lotes/v1?operacao=suframa", "/app/lotes/novo"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/lotes/v1?operacao=suframa",
+        "/app/lotes/novo",
+        "/app/carteira/lista/confirmar",
+        "/carteira/v1/sincronizar?simular=true",
+        "/carteira/v1/itens/0198f2d4/papeis/0198f2d5/arquivo",
+    ],
+)
 def test_a_list_is_forwarded(
     path: str, start: Start, tmp_path: Path, upstreams: tuple[Upstream, Upstream]
 ) -> None:
@@ -529,6 +538,7 @@ def test_a_list_that_is_too_large_is_refused(
 # Names in Caddy's log, where they differ.
 _PLACES = {
     "lotes": "lotes/v1",
+    "carteira": "carteira/v1",
     "eventos": "eventos/v1",
     "webhooks": "webhooks/v1",
     "cotacoes": "cotacoes/v2",
@@ -546,6 +556,7 @@ def test_logs_have_the_operation(
     named = dict(
         [
             ("/lotes/v1/0197-0001/linhas", "lotes"),
+            ("/carteira/v1/vencimentos?cliente=loja-sul", "carteira"),
             ("/eventos/v1?cliente=loja-sul", "eventos"),
             ("/webhooks/v1/0197-0001/entregas", "webhooks"),
             ("/cotacoes/v2/suframa/90010001000100", "cotacoes"),

@@ -57,7 +57,7 @@ from tests.records import (
     suframa,
 )
 from tests.service import PEPPER, Client, Service, open_service, open_with_source
-from tests.watching import an_item, registered
+from tests.watching import a_paper, an_item, registered
 
 AS_OF = datetime(2026, 7, 11, 3, tzinfo=UTC)
 FIRST = "cache_strategy=CACHE_PREFERENCIAL"
@@ -231,7 +231,11 @@ class Side:
                 for row in sorted(_rows(desk, "SELECT * FROM idempotency", "request_id"), key=repr)
             ],
             "items": sorted(_rows(desk, "SELECT * FROM wallet_item")),
-            "item events": _rows(desk, "SELECT * FROM event", "cause"),
+            "papers": sorted(_rows(desk, "SELECT * FROM wallet_paper", "request_id")),
+            "item events": [
+                [re.sub(r'"request_id":"[^"]+"', "", str(each)) for each in row]
+                for row in _rows(desk, "SELECT * FROM event", "cause")
+            ],
             "accounts": desk.accounts(),
             "used": [
                 key.last_used_ms for each in desk.accounts() for key in desk.keys(each.account_id)
@@ -279,6 +283,13 @@ def watch(world: Service, account_id: int) -> None:
         registrations=[registered(False)],
         checked={"produtor:SP": 1},
     )
+    earlier: Any = {"verdict": "CND", "validity": "2026-07-01", "answered_ms": 1}
+    item, of_person = f"{account_id}-{CNPJ}-", f"{account_id}-***100001**-"
+    a_paper(execute, account_id, "certidao_federal", item, subject=CNPJ[:8], **earlier)
+    a_paper(
+        execute, account_id, "certidao_federal", of_person, paper_id=f"{account_id}-of-person",
+        subject=None, document_hash=person, **earlier,
+    )  # fmt: skip
     for number in range(40):
         before = a_company(numbered(number), nome_fantasia="ANTES")
         an_item(execute, account_id, numbered(number), "cadastro", record=before)
@@ -571,7 +582,7 @@ def test_with_the_fast_path_and_without_it(tmp_path: Path, seed: int, keyed: flo
             assert kept == without_it[name], name
         assert sides[0].taken[True] > 75, sides[0].taken
         kinds = {event[2] for event in with_it["item events"]}
-        watched = {"empresa.nome", "inscricao.situacao", "suframa.situacao"}
+        watched = {"empresa.nome", "inscricao.situacao", "suframa.situacao", "certidao.renovada"}
         assert seed not in (1, 5) or kinds >= watched, kinds
         if keyed:
             replayed = [each for each in with_it["events"] if each.get("replayed")]
