@@ -151,6 +151,7 @@ def test_certificates_entered_by_hand(world: Service) -> None:
     assert (file.status, file.body, file.headers["content-type"]) == (
         200, content, "application/pdf",
     )  # fmt: skip
+    assert 'filename="ALVARA_vale-2027-08-12.pdf"' in file.headers["content-disposition"]
     (shown,) = world.get(f"/carteira/v1/itens/{item}").json["papeis"]
     alone = {name: value for name, value in sent.json.items() if name not in ENVELOPE}
     assert {name: shown[name] for name in alone} == alone

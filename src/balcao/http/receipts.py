@@ -140,19 +140,21 @@ class ReceiptRoutes:
         operation: str | None = None,
         *,
         download: bool = False,
+        name: str = "",
     ) -> tuple[Headers, bytes | Pieces]:
         """Return headers and content of a receipt that belongs to one of `owners`.
 
         The owner of a public receipt is None. `operation`: the path of the one that must have
-        obtained it. `download`: as an attachment, even if a browser could show it. Raises
-        `ReceiptNotFound`, `StorageFailed`.
+        obtained it. `download`: as an attachment, even if a browser could show it. `name`: of the
+        file, in place of one by its subject. Raises `ReceiptNotFound`, `StorageFailed`.
         """
         receipt = self._desk.receipt(number.lower())
         if receipt is None or receipt.account_id not in owners:
             raise ReceiptNotFound
         if operation is not None and receipt.operation != operation:
             raise ReceiptNotFound
-        return _headers(receipt, download=download), await self._content(receipt)
+        name = name or file_name(receipt, _beginning(receipt))
+        return _headers(receipt, name, download=download), await self._content(receipt)
 
     async def _content(self, receipt: Receipt) -> bytes | Pieces:
         if receipt.size_bytes > WHOLE_BYTES_MAX:
@@ -177,10 +179,9 @@ async def _chained(first: bytes, others: AsyncIterator[bytes]) -> AsyncGenerator
         yield piece
 
 
-def _headers(receipt: Receipt, *, download: bool) -> Headers:
+def _headers(receipt: Receipt, name: str, *, download: bool) -> Headers:
     html = receipt.media_type == "text/html"
     kind = "attachment" if html or download else "inline"
-    name = file_name(receipt, _beginning(receipt))
     public = receipt.account_id is None
     headers: Headers = [
         (b"content-type", receipt.media_type.encode()),

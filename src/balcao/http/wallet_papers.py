@@ -6,7 +6,7 @@ from functools import partial
 from balcao.core import errors
 from balcao.core.manual_papers import checked_day
 from balcao.core.papers import Paper
-from balcao.core.receipts import RECEIPT_BYTES_MAX, UPLOADED
+from balcao.core.receipts import RECEIPT_BYTES_MAX, UPLOADED, short_name
 from balcao.http.contents import File, Header, Json, RequestBody
 from balcao.http.creating import CREATION_KEY, Creation
 from balcao.http.json_bodies import (
@@ -201,8 +201,9 @@ class WalletPaperRoutes:
         paper = self.parts.desk.manual_papers.one(request.account_id, *_ids(request))
         if paper.receipt_id is None:
             raise errors.ReceiptNotFound
+        name = f"{short_name(paper.name or '') or 'certidao'}_vale-{paper.last_day}.pdf"
         owners = {request.account_id}
-        return 200, *await self.receipts.fetch(paper.receipt_id, owners, UPLOADED)
+        return 200, *await self.receipts.fetch(paper.receipt_id, owners, UPLOADED, name=name)
 
     @_PaperRoute(
         "/carteira/v1/vencimentos",
