@@ -85,6 +85,7 @@ class Upload:
     batch_id: str | None = None
     announced_bytes: int = 0
     ceiling: int | None = None  # started by itself once it is quoted
+    of_wallet: bool = False  # it buys certificates of the portfolio
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ class BatchDesk:
                 incoming.size_bytes,
                 ring.stored_id,
                 upload.ceiling,
+                upload.of_wallet,
             )
             return await self._create_measured(new, incoming, also)
 
@@ -475,6 +477,7 @@ class BatchDesk:
             key,
             idempotency.digest(f"repetir\n{batch_id}"),
             self.context.now_ms(),
+            of_wallet=batch.of_wallet,
         )
         made = f"lote novo {new.batch_id}"
         audit = self._audit_step(signed, "batch.repeat", batch, made)

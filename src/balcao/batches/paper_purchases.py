@@ -105,6 +105,7 @@ class PaperPurchases:
                 f"Renovação: {KINDS[kind].lower()}",
                 batch_id=batch_id,
                 ceiling=ceiling,
+                of_wallet=True,
             ),
             also,
         )

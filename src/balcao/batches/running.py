@@ -32,6 +32,7 @@ from balcao.core.ledger import RequestTags, RowMoved
 from balcao.core.outcomes import Reply
 from balcao.core.problems import problem_of
 from balcao.core.questions import Question
+from balcao.lookup.context import ClockOf, PortfolioTime, real_time
 from balcao.lookup.execution import look_up
 from balcao.lookup.quoting import is_available_now
 from balcao.operations.contract import Operation
@@ -122,6 +123,7 @@ class _TimeSlice:
     columns: ColumnMap
     caller: Caller
     until: float  # by the event loop's clock
+    clock: PortfolioTime | None  # of the test portfolio that buys; None: the real time
     tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
     pause: tuple[PauseReason, str, str | None] | None = None  # reason, code, message
     overloaded: bool = False  # admission refused a row
@@ -157,8 +159,10 @@ class BatchRunner:
         context: BatchContext,
         unavailable: SourcesUnavailable = lambda caller, question: False,
         slice_seconds: float = SLICE_SECONDS,
+        clock_of: ClockOf = real_time,
     ) -> None:
         self._context = context
+        self._clock_of = clock_of
         self.unavailable = unavailable
         self._slice_seconds = slice_seconds
         self._stored = context.parts.desk.batches
@@ -194,7 +198,8 @@ class BatchRunner:
             return None
         columns = columns_of(self._context, batch, operation)
         until = asyncio.get_running_loop().time() + self._slice_seconds
-        current = _TimeSlice(batch, operation, columns, caller, until)
+        clock = await self._clock_of(batch.account_id) if batch.of_wallet else None
+        current = _TimeSlice(batch, operation, columns, caller, until, clock)
         async with self._stored.open_reader(batch.batch_id) as reader:
             try:
                 over = await self._rows(current, reader)
@@ -310,21 +315,23 @@ class BatchRunner:
         request_id: str,
     ) -> None:
         batch, parts = current.batch, self._context.parts
+        clock, caller = current.clock, current.caller
         question = await self._with_bought_answer(current, question)
-        if self.unavailable(current.caller, question) and not await is_available_now(
-            question, current.caller, parts
-        ):
+        closed = clock is None and self.unavailable(caller, question)
+        if closed and not await is_available_now(question, caller, parts):
             current.unavailable += 1
             return
         tags = RequestTags(row.client, row_tag(row.ref), batch.batch_id)
-        await look_up(question, current.caller, request_id, None, parts, hooks=hooks, tags=tags)
+        await look_up(
+            question, caller, request_id, None, parts, hooks=hooks, tags=tags, clock=clock
+        )
         if hooks.state == "pendente":
             current.unavailable += 1
 
     async def _with_bought_answer(self, current: _TimeSlice, question: Question) -> Question:
         """Return the question, changed to use the cache if an earlier row bought the answer."""
         inquiry, confirmed_ms = question.inquiries[0], current.batch.confirmed_ms
-        if not inquiry.of_company or confirmed_ms is None:
+        if not inquiry.of_company or confirmed_ms is None or current.clock is not None:
             return question
         cache = self._context.parts.environments[current.caller.mode].cache
         kept = (await cache.read([inquiry.cache_key])).get(inquiry.cache_key)

@@ -1,9 +1,9 @@
 """The context of a lookup: its request, the parts it needs, and where answers come from."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -53,6 +53,15 @@ class PortfolioTime:
     at_ms: int
     run: int  # of the clock
     environment: Environment
+
+
+# Returns the instant of a portfolio's clock, by the number of its account; None: the real time.
+ClockOf: TypeAlias = Callable[[int], Awaitable[PortfolioTime | None]]
+
+
+async def real_time(account_id: int) -> PortfolioTime | None:
+    """Return None: no portfolio has a clock."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from balcao.core.file_limits import MEGABYTE, READERS_BYTES, READING_AT_ONCE, Sh
 from balcao.core.questions import Question
 from balcao.core.secrets import Secrets
 from balcao.home import Home
-from balcao.lookup.context import Parts
+from balcao.lookup.context import ClockOf, Parts, real_time
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
 from balcao.service.provider_factory import ProviderFactory
@@ -101,10 +101,12 @@ def build_batches(  # noqa: PLR0917  # all open parts
     factory: ProviderFactory,
     new_id: Callable[[], str],
     arrivals: Callable[[], int] = lambda: 0,
+    clock_of: ClockOf = real_time,
 ) -> BatchParts:
     """Build the batch parts from the opened parts of the service.
 
-    `arrivals` returns the number of single lookups answered so far.
+    `arrivals` returns the number of single lookups answered so far, `clock_of` the instants of
+    test portfolios, which buy by them.
     """
     context = BatchContext(parts, secrets, home.batches, new_id, RowPacer(arrivals))
     file_admission = FileAdmission(
@@ -132,7 +134,7 @@ def build_batches(  # noqa: PLR0917  # all open parts
         BatchDesk(context, validation, file_admission, settings.batch_days, factory.now),
         Results(context, blobs, file_admission, slots, settings.address),
         validation,
-        BatchRunner(context, shut),
+        BatchRunner(context, shut, clock_of=clock_of),
         file_admission,
         ReadingOrder(parts.now_ms, READERS_BYTES // settings.workers),
     )

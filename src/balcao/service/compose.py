@@ -202,7 +202,13 @@ class _Assembly:
             self.factory,
             self.new_id,
             partial(self.metrics.answered, frozenset(route.name for route in counted)),
+            self.sandboxes.clock_of,
         )
+
+    @cached_property
+    def sandboxes(self) -> PortfolioSandboxes:
+        """The sandbox by the clocks of test portfolios."""
+        return PortfolioSandboxes(self.factory, self.desk.portfolio_clocks)
 
     @cached_property
     def lifecycle(self) -> Lifecycle:
@@ -236,7 +242,7 @@ class _Assembly:
             comparer=self.comparer,
             clock_moves=ClockMoves(
                 self.desk.portfolio_clocks,
-                PortfolioSandboxes(self.factory),
+                self.sandboxes,
                 PassingMonths(self.home.opendata("test"), self.desk.clock_months),
                 self.buying,
                 ExpiringPapers(self.desk, self.clock.now_ms),

@@ -13,6 +13,7 @@ from balcao.core.portfolio_clock import PortfolioClock
 from balcao.lookup.context import Environment, PortfolioTime
 from balcao.service.provider_factory import ProviderFactory, SandboxClock, sandboxed
 from balcao.storage.contract import Cache, PersonEntry, SweepResult
+from balcao.storage.desk.wallet.clock import PortfolioClocks
 
 KEPT_MAX = 8  # portfolios
 
@@ -48,8 +49,9 @@ class NoCache(Cache):
 class PortfolioSandboxes:
     """The environments of portfolios with a clock, made when they are first needed."""
 
-    def __init__(self, factory: ProviderFactory) -> None:
+    def __init__(self, factory: ProviderFactory, clocks: PortfolioClocks) -> None:
         self._factory = factory
+        self._clocks = clocks
         self._settings = sandboxed(factory.settings)
         self._kept: OrderedDict[tuple[int, int], tuple[SandboxClock, Environment]] = OrderedDict()
 
@@ -64,6 +66,11 @@ class PortfolioSandboxes:
         shown, environment = self._kept[key]
         shown.at_ms = clock.now_ms
         return PortfolioTime(clock.now_ms, clock.run, environment)
+
+    async def clock_of(self, account_id: int) -> PortfolioTime | None:
+        """Return the instant of an account's clock; None: the real time. Raises `StorageFailed`."""
+        clock = await self._clocks.find(account_id)
+        return None if clock is None else self.time_of(clock)
 
     def _opened(self, clock: PortfolioClock) -> tuple[SandboxClock, Environment]:
         shown, cache = SandboxClock(clock.first_day, clock.now_ms), NoCache()

@@ -37,6 +37,7 @@ class NewBatch:
     file_bytes: int = 0  # as stored
     secret_id: str | None = None  # that its data is sealed with; None: the installation's first
     ceiling: int | None = None  # it is started by itself, once it is quoted
+    of_wallet: bool = False  # it buys certificates of the portfolio, by its clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class StoredBatch:
     ended_ms: int | None
     erased_ms: int | None
     secret_id: str | None
+    of_wallet: bool
     tallies: Tallies = field(default_factory=dict)
 
     def rows(self, *states: RowState) -> int:

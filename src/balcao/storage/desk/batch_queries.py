@@ -23,7 +23,7 @@ _BATCH = (
     " coalesce((SELECT min(b.credits_max) FROM budget AS b WHERE b.owner_kind = 'lote'"
     " AND b.owner = batch.batch_id AND b.account_id = batch.account_id), ceiling),"
     " created_ms, confirmed_ms,"
-    " ended_ms, erased_ms, secret_id FROM batch"
+    " ended_ms, erased_ms, secret_id, of_wallet FROM batch"
 )
 _ROW = (
     "SELECT line, state, ref, client, document, repeated_of, request_id, credits, code, settled_ms,"
@@ -306,7 +306,7 @@ def _stored(connection: SqlConnection, row: Any) -> StoredBatch:
         ).fetchall()
     }
     sealed = None if header is None else bytes(header)
-    values: list[Any] = [*row[:17], sealed, quote, ceiling, *row[26:], tallies]
+    values: list[Any] = [*row[:17], sealed, quote, ceiling, *row[26:-1], bool(row[-1]), tallies]
     return StoredBatch(*values)
 
 

@@ -34,7 +34,7 @@ _TAKEN_UP_MS = 60_000
 _NEW = (
     "batch_id", "account_id", "key_id", "user_id", "name", "client", "operation", "parameters",
     "columns", "media_type", "repeats", "create_key", "create_fingerprint", "created_ms",
-    "file_bytes", "secret_id", "ceiling",
+    "file_bytes", "secret_id", "ceiling", "of_wallet",
 )  # fmt: skip
 _RECEIVE = (
     f"INSERT INTO batch ({', '.join(_NEW)}, state)"  # noqa: S608 - columns of ours
@@ -61,6 +61,12 @@ _LOST = (
     " ORDER BY line LIMIT ?"
 )
 _BEING_ERASED = "SELECT 1 FROM job WHERE kind = ? AND about = ? AND state <> 'done'"
+
+
+def _row_of(new: NewBatch) -> tuple[object, ...]:
+    """Return the values of `_NEW`."""
+    *values, of_wallet = astuple(new)
+    return (*values, int(of_wallet))
 
 
 class Batches(BatchQueries):
@@ -93,7 +99,7 @@ class Batches(BatchQueries):
                 )
                 if earlier:
                     return earlier[0]
-                connection.execute(_RECEIVE, astuple(new))
+                connection.execute(_RECEIVE, _row_of(new))
                 for state in ROW_STATES:
                     connection.execute(
                         "INSERT INTO batch_count VALUES (?, ?, 0, 0)", (new.batch_id, state)

@@ -23,6 +23,8 @@ BEGIN SELECT RAISE(ABORT, 'what happened stays so; it goes when it is old'); END
 
 ALTER TABLE account ADD COLUMN watched INTEGER NOT NULL DEFAULT 0 CHECK (watched >= 0);  -- items; if 0 they are not read
 
+ALTER TABLE batch ADD COLUMN of_wallet INTEGER NOT NULL DEFAULT 0 CHECK (of_wallet IN (0, 1));  -- buys certificates of the portfolio
+
 -- Settings and standing of an account's portfolio.
 CREATE TABLE wallet (
     account_id     INTEGER NOT NULL PRIMARY KEY REFERENCES account (account_id),
