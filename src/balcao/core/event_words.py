@@ -6,75 +6,13 @@ Pages and e-mails use the same texts. The line has no personal data.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from balcao.core.event_titles import TITLES, TONES
 from balcao.core.notices import Tone
 from balcao.core.writing import NOTHING, cep, counted, credits, day, decimal, phone, whole
 from balcao.core.writing import cnpj as written_cnpj
 
 # Sent at once with any data.
 URGENT_KINDS: Final = frozenset({"certidao.positiva", "carteira.parada", "webhook.desligado"})
-
-_TITLES: Final[Mapping[str, str]] = {
-    "empresa.situacao": "Situação cadastral",
-    "empresa.nome": "Nome empresarial",
-    "empresa.nome_fantasia": "Nome fantasia",
-    "empresa.endereco": "Endereço",
-    "empresa.atividade": "Atividades",
-    "empresa.capital": "Capital social",
-    "empresa.porte": "Porte",
-    "empresa.natureza": "Natureza jurídica",
-    "empresa.contato": "Contato",
-    "empresa.socios": "Sócios",
-    "empresa.simples": "Simples Nacional",
-    "empresa.mei": "MEI",
-    "empresa.filial": "Filiais",
-    "empresa.sumiu": "Não consta mais no cadastro",
-    "empresa.apareceu": "Voltou a constar no cadastro",
-    "inscricao.situacao": "Inscrição estadual",
-    "suframa.situacao": "Suframa",
-    "certidao.a_vencer": "Certidão a vencer",
-    "certidao.renovada": "Certidão renovada",
-    "certidao.mesma": "Renovação trouxe a mesma certidão",
-    "certidao.nao_renovada": "Certidão não renovada",
-    "certidao.positiva": "Certidão positiva",
-    "certidao.vencida": "Certidão vencida",
-    "certidao.prorrogada": "Certidão prorrogada",
-    "carteira.comparada": "Carteira comparada",
-    "carteira.parada": "Consultas da carteira paradas",
-    "carteira.retomada": "Consultas da carteira retomadas",
-    "carteira.relogio": "Relógio da carteira",
-    "lote.cotado": "Lote cotado",
-    "lote.pausado": "Lote pausado",
-    "lote.concluido": "Lote encerrado",
-    "teto.aviso": "Orçamento perto do limite",
-    "teto.atingido": "Orçamento esgotado",
-    "saldo.baixo": "Saldo baixo",
-    "chave.vence": "Chave perto do vencimento",
-    "webhook.falhando": "Webhook com falhas",
-    "webhook.desligado": "Webhook desligado",
-    "webhook.esgotado": "Entrega de webhook não concluída",
-    "base.trocada": "Mês de dados trocado",
-}
-_TONES: Final[Mapping[str, Tone]] = {
-    "empresa.sumiu": "warn",
-    "empresa.apareceu": "good",
-    "certidao.a_vencer": "warn",
-    "certidao.renovada": "good",
-    "certidao.mesma": "warn",
-    "certidao.nao_renovada": "warn",
-    "certidao.positiva": "bad",
-    "certidao.vencida": "bad",
-    "certidao.prorrogada": "good",
-    "carteira.comparada": "good",
-    "carteira.parada": "bad",
-    "carteira.retomada": "good",
-    "teto.aviso": "warn",
-    "teto.atingido": "bad",
-    "saldo.baixo": "warn",
-    "chave.vence": "warn",
-    "webhook.falhando": "warn",
-    "webhook.desligado": "bad",
-    "webhook.esgotado": "warn",
-}
 _PAPERS: Final[Mapping[str, str]] = {
     "certidao_federal": "certidão federal",
     "certidao_estadual": "certidão estadual",
@@ -125,11 +63,11 @@ def is_grave(kind: str, data: Mapping[str, Any]) -> bool:
 
 def event_text(kind: str, data: Mapping[str, Any]) -> EventText:
     """Return an event in words. Unknown kinds and missing members are no errors."""
-    title = _TITLES.get(kind, kind)
+    title = TITLES.get(kind, kind)
     if data.get("apagado") is True:
         return EventText(title, "neutral", title, note="Os dados deste evento foram apagados.")
     grave = is_grave(kind, data)
-    tone: Tone = "bad" if grave else _TONES.get(kind, "info")
+    tone: Tone = "bad" if grave else TONES.get(kind, "info")
     if kind.startswith("certidao."):
         title, line, note = _about_paper(kind, title, data)
         return EventText(title, tone, line, note=note, grave=grave)
@@ -222,7 +160,7 @@ def _differences(kind: str, data: Mapping[str, Any]) -> Iterator[Difference]:
             return
         case _:
             if before is not None or after is not None:
-                label = _TITLES.get(kind, "Valor")
+                label = TITLES.get(kind, "Valor")
                 yield Difference(label, _text(before), _text(after))
 
 

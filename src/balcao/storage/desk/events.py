@@ -24,7 +24,8 @@ _INSERT = (
     f"INSERT INTO event ({', '.join(EVENT_COLUMNS)})"  # noqa: S608 - columns of ours
     f" VALUES ({', '.join('?' * len(EVENT_COLUMNS))}) {ONCE} RETURNING event_id"
 )
-_STORED = "event_id, account_id, kind, at_ms, body, item_id, client, webhook_id, silent"
+STORED_COLUMNS = ("event_id", *StoredEvent.__struct_fields__[1:])
+_STORED = ", ".join(STORED_COLUMNS)
 _AFTER = (
     f"SELECT {_STORED} FROM event"  # noqa: S608 - columns of ours
     " WHERE account_id = ? AND event_id > ? ORDER BY event_id LIMIT ?"
@@ -187,6 +188,6 @@ def event_row(event: NewEvent) -> Row:
 
 
 def stored_event(row: Any) -> StoredEvent:
-    """Return the event of a row of `_STORED`."""
+    """Return the event of a row of `STORED_COLUMNS`."""
     event = StoredEvent(*row)
     return msgspec.structs.replace(event, silent=bool(event.silent))

@@ -8,13 +8,12 @@ import msgspec
 from balcao.core.events import StoredEvent
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
+from balcao.storage.desk.events import STORED_COLUMNS, stored_event
 from balcao.storage.desk.wallet.rows import ITEM_COLUMNS, item_of
 from balcao.storage.engine import Engine
 
 _COLUMNS = ", ".join(f"i.{name}" for name in ITEM_COLUMNS)
-_EVENT = (
-    "e.event_id, e.account_id, e.kind, e.at_ms, e.body, e.item_id, e.client, e.webhook_id, e.silent"
-)
+_EVENT = ", ".join(f"e.{name}" for name in STORED_COLUMNS)
 _LAST = "(SELECT max(event_id) FROM event WHERE item_id = i.item_id)"
 _LISTED = (
     f"SELECT * FROM (SELECT {_COLUMNS}, {_LAST} AS last_event FROM wallet_item AS i{{join}}"  # noqa: S608 - columns of ours
@@ -43,7 +42,7 @@ _OF_ITEM = (
     " WHERE e.item_id = ? AND e.account_id = ?"
     " ORDER BY e.event_id DESC LIMIT ?"
 )
-_EVENT_COLUMNS = 9
+_EVENT_COLUMNS = len(STORED_COLUMNS)
 _NAMES_MAX = 500
 _LATER = 2**62
 _ESCAPED = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
@@ -117,13 +116,13 @@ class PortfolioViews:
         with self._open_reader() as reading:
             rows = reading.execute(_CHANGES.format(where=where), (*values, limit)).fetchall()
         at = _EVENT_COLUMNS
-        return [ItemChange(_stored(row[:at]), item_of(row[at:])) for row in rows]
+        return [ItemChange(stored_event(row[:at]), item_of(row[at:])) for row in rows]
 
     def timeline(self, account_id: int, item_id: str, limit: int) -> Sequence[StoredEvent]:
         """Return an item's events, newest first."""
         with self._open_reader() as reading:
             rows = reading.execute(_OF_ITEM, (item_id, account_id, limit)).fetchall()
-        return [_stored(row) for row in rows]
+        return [stored_event(row) for row in rows]
 
     def items_of_root(self, account_id: int, root: str) -> Sequence[WalletItem]:
         """Return the items in force of a company's establishments and of its root."""
@@ -164,8 +163,4 @@ def _events_of(reading: SqlConnection, numbers: Sequence[int]) -> dict[int | Non
     if not numbers:
         return {}
     sql = _EVENTS.format(places=", ".join("?" * len(numbers)))
-    return {row[0]: _stored(row) for row in reading.execute(sql, numbers).fetchall()}
-
-
-def _stored(row: Sequence[Any]) -> StoredEvent:
-    return msgspec.structs.replace(StoredEvent(*row), silent=bool(row[-1]))
+    return {row[0]: stored_event(row) for row in reading.execute(sql, numbers).fetchall()}
