@@ -78,7 +78,9 @@ def serve(home: Path, database: str) -> None:
         await MonthWatch(store, desk.months, serving_now).poll()
         last = await desk.months.last_comparison()
         if last is not None:
-            job = MonthComparison(store, desk.months, InThisProcess(), serving_now, at_once=AT_ONCE)
+            job = MonthComparison(
+                {"live": store}, desk.months, InThisProcess(), serving_now, at_once=AT_ONCE
+            )
             while await job.work(str(last.switch.switch_id)) is not None:
                 pass
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from balcao.core.month_switch import month_left
+from balcao.core.month_comparison import starts_with_new_month
+from balcao.core.month_switch import MonthSwitch, month_left
 
 A, B, C = "2026-07", "2026-08", "2026-09"
 
@@ -30,3 +31,22 @@ def test_the_first_node_records_a_change(
     seen: str | None, now: str, last: str | None, left: str | None
 ) -> None:
     assert month_left(seen, now, last) == left
+
+
+@pytest.mark.parametrize(
+    ("created", "month", "skipped"),
+    [
+        (50, "2026-07", False),  # compared at the change before
+        (50, "2026-08", False),
+        (150, "2026-07", False),
+        (150, "2026-08", True),  # by a node that had changed, before the change was recorded
+        (150, None, False),
+        (250, "2026-08", True),
+        (250, None, True),
+        (250, "2026-07", False),  # by a node that had not changed yet
+    ],
+)
+def test_the_baseline_of_a_new_item(created: int, month: str | None, skipped: bool) -> None:
+    """The change before was at 100, this one is recorded at 200."""
+    switch = MonthSwitch(2, "2026-07", "2026-08", "2026-08-08", 200)
+    assert starts_with_new_month(switch, created, month, 100) is skipped

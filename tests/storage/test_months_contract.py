@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import signal
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -38,6 +39,7 @@ from balcao.service.month_comparison import (
 )
 from balcao.service.new_items import NewItems
 from balcao.storage.connection import SqlConnection
+from balcao.storage.contract import NewAccount
 from balcao.storage.desk import months
 from balcao.storage.desk.desk import Desk
 from tests.storage.engines import Engine
@@ -126,7 +128,7 @@ def switched(engine: Engine, desk: Desk, seen: str, now: MonthInUse) -> int:
 
 
 def compare(engine: Engine, desk: Desk, store: Path, comparer: Comparer, switch_id: int) -> None:
-    job = MonthComparison(store, desk.months, comparer, lambda: NOW + 9)
+    job = MonthComparison({"live": store, "test": store}, desk.months, comparer, lambda: NOW + 9)
     while engine.run(job.work(str(switch_id))) is not None:
         pass
 
@@ -146,7 +148,7 @@ def test_months_that_cannot_be_read_block_no_later_comparison(
     add(engine, live, *EVENTS)
     switch_id = switched(engine, desk, "2026-07", THERE)
     now = NOW + 9
-    job = MonthComparison(store, desk.months, _Damaged(), lambda: now)
+    job = MonthComparison({"live": store, "test": store}, desk.months, _Damaged(), lambda: now)
     assert engine.run(job.work(str(switch_id))) == FILES_POLL_SECONDS
     now += FILES_AWAITED_MS
     while engine.run(job.work(str(switch_id))) is not None:
@@ -401,3 +403,88 @@ def test_old_changes_are_removed_but_the_last_one(
     assert engine.run(desk.months.purge(NOW + 2)) == 2
     assert engine.run(desk.months.purge(NOW + 2)) == 0
     assert engine.run(desk.months.last_comparison()) == last[0]
+
+
+def test_a_node_without_the_months_leaves_them_to_the_others(
+    engine: Engine, desk: Desk, live: Account, store: Path, tmp_path: Path
+) -> None:
+    add(engine, live, *EVENTS)
+    number = switched(engine, desk, "2026-07", THERE)
+    now = NOW + FILES_AWAITED_MS
+    lacking, having = (
+        MonthComparison({"live": folder}, desk.months, InThisProcess(), lambda: now)
+        for folder in (tmp_path, store)
+    )
+    for job in (lacking, having):
+        engine.run(job.report())
+    now += FILES_AWAITED_MS - 1
+    assert engine.run(lacking.work(str(number))) == FILES_POLL_SECONDS
+    now += 1
+    engine.run(having.report())
+    assert engine.run(lacking.work(str(number))) == FILES_POLL_SECONDS
+    while engine.run(having.work(str(number))) is not None:
+        pass
+    _, (_, last), _ = bodies(desk, live)
+    assert last["comparados"] == len(EVENTS)
+
+
+def test_the_sandbox_s_rollback_is_compared_for_test_accounts(
+    engine: Engine, desk: Desk, live: Account, store: Path
+) -> None:
+    """Not for those whose clock passes months of its own."""
+    ana, clara = (
+        desk.create_account(NewAccount(name, "pre_pago", "test"), NOW) for name in ("aina", "clara")
+    )
+    for account, document in ((live, "90030001000171"), (ana, "90030002000116")):
+        add(engine, account, document)
+    add(engine, clara, "90030003000160")
+    engine.sql(
+        "INSERT INTO wallet (account_id, created_ms, clock_ms) VALUES (?, 0, 1) RETURNING 1",
+        clara.account_id,
+    )
+    number = engine.run(desk.months.record("2026-08", BACK, NOW + 1, "test"))
+    job = MonthComparison({"test": store}, desk.months, InThisProcess(), lambda: NOW + 9)
+    while engine.run(job.work(str(number))) is not None:
+        pass
+    found, others, _ = bodies(desk, ana)
+    assert kinds(found["90030002000116"]) == EVENTS["90030002000116"]
+    assert kinds(others) == ["base.trocada", "carteira.comparada"]
+    for account in (live, clara):
+        assert desk.events.after(account.account_id, 0, 10) == []
+    assert engine.run(desk.months.last_comparison()) is None  # of the live month
+
+
+def test_an_own_lookup_during_the_comparison_is_not_overwritten(
+    engine: Engine, desk: Desk, live: Account, store: Path
+) -> None:
+    add(engine, live, "90010001000100")
+    switch = engine.run(desk.months.find(switched(engine, desk, "2026-07", THERE)))
+    assert switch is not None
+    portion = engine.run(desk.months.portion(switch))
+    assert portion is not None
+    files = last_two(store)
+    assert files is not None
+    with open_pair(*files) as pair:
+        outcomes = pair.compare(portion.subjects)
+    assert outcomes[0].registry is not None
+    engine.sql("UPDATE wallet_item SET registry = '{}', record_ms = 5")
+    assert engine.run(desk.months.complete(portion, outcomes, NOW + 9))
+    assert engine.sql("SELECT registry FROM wallet_item") == [("{}",)]
+
+
+def test_a_comparer_ends_in_the_middle_of_a_comparison(store: Path) -> None:
+    comparer = Comparer()
+    files = last_two(store)
+    assert files is not None
+
+    async def story() -> None:
+        assert await comparer.compare(*files, []) == []
+        assert comparer._process is not None
+        comparer._process.send_signal(signal.SIGSTOP)
+        waiting = asyncio.create_task(comparer.compare(*files, []))
+        await asyncio.sleep(0)
+        comparer.close()
+        with pytest.raises((EOFError, OSError, asyncio.CancelledError)):
+            await waiting
+
+    asyncio.run(story())

@@ -18,6 +18,7 @@ from balcao.core.company_changes import (
 )
 from balcao.core.company_record import RegistryRecord
 from balcao.core.item_events import ItemEvent
+from balcao.core.month_switch import MonthSwitch
 from balcao.core.personal import mask_cpf_in_text
 
 SOURCE = "snapshot"  # `fonte` of its events
@@ -53,7 +54,10 @@ class RegistrySummary(msgspec.Struct, frozen=True):
     nome_empresarial: str | None
     situacao: str | None
     data_situacao: str | None
-    competencia: str
+    competencia: str | None
+
+
+_summary = msgspec.json.Decoder(RegistrySummary).decode
 
 
 def registry_summary(
@@ -72,6 +76,25 @@ def base_ms(extraction: date) -> int:
 def watches_month(watched: Collection[str]) -> bool:
     """Return whether any of the topics is compared when the month changes."""
     return not frozenset(MONTH_TOPICS).isdisjoint(watched)
+
+
+def month_of_registry(registry: str | None) -> str | None:
+    """Return the month (YYYY-MM) of an item's registry data."""
+    return None if registry is None else _summary(registry).competencia
+
+
+def starts_with_new_month(
+    switch: MonthSwitch, created_ms: int, month: str | None, previous_ms: int
+) -> bool:
+    """Return whether an item was added with the new month as its baseline.
+
+    Nodes change one after another, and the change is recorded a little later than it is made. So
+    the month that the item got when it was added is decisive; None: it is not known. Items that
+    were there at the previous change (`previous_ms`) were compared then.
+    """
+    if created_ms > switch.at_ms:
+        return month != switch.from_month
+    return created_ms > previous_ms and month == switch.to_month
 
 
 def stands(subject: WatchedSubject, base: int) -> bool:

@@ -7,6 +7,7 @@ from datetime import date
 
 import msgspec
 
+from balcao.core.questions import Mode
 from balcao.core.writing import counted, whole
 
 
@@ -31,6 +32,8 @@ class MonthSwitch(msgspec.Struct, frozen=True):
     base_date: str
     at_ms: int
     ended_ms: int | None = None
+    mode: Mode = "live"  # of the accounts whose lookups use the month
+    files_ms: int | None = None  # when a node last reported to have both months
 
     @property
     def is_return(self) -> bool:

@@ -32,6 +32,8 @@ from balcao.opendata.snapshot import (
 _ROOT = 8
 _KEY = 12
 _HEAD_OFFICE_ORDER = "0001"
+# Many portfolios have the same companies; some 300 bytes each.
+_SAME_MAX = 100_000
 
 Branches = Mapping[str, Sequence[Branch]]
 
@@ -91,6 +93,7 @@ class MonthPair:
 
     def __init__(self, before: MonthReader, after: MonthReader) -> None:
         self.before, self.after = before, after
+        self._same: dict[str, str] = {}  # registry data of unchanged companies, by document
 
     def compare(self, subjects: Sequence[WatchedSubject]) -> Sequence[Comparison]:
         """Compare some subjects, those of `read_branches` among them."""
@@ -121,12 +124,18 @@ class MonthPair:
         own = [stands(subject, reader.base_ms) for reader in (self.before, self.after)]
         if all(own):
             return Comparison()  # the last own lookup is newer than both
+        if not any(own) and (known := self._same.get(subject.document)) is not None:
+            return Comparison(registry=known)
         rows = [
             None if stood else reader.rows_of(subject.document)
             for stood, reader in zip(own, (self.before, self.after), strict=True)
         ]
         if not any(own) and rows[0] == rows[1] and rows[1] is not None:
-            return Comparison(registry=self.after.summary(rows[1]))
+            registry = self.after.summary(rows[1])
+            if len(self._same) >= _SAME_MAX:
+                self._same.clear()
+            self._same[subject.document] = registry
+            return Comparison(registry=registry)
         before, after = (
             subject.record if stood else _state(reader, each)
             for stood, each, reader in zip(own, rows, (self.before, self.after), strict=True)

@@ -29,6 +29,7 @@ from balcao.service.month_comparison import (
     MonthWatch,
 )
 from balcao.service.paper_notices import ExpiringPapers
+from balcao.service.parts import MODES
 from balcao.service.portfolio_buying import PortfolioBuying
 from balcao.service.portfolio_clock import ClockMoves
 from balcao.service.provider_factory import ProviderFactory
@@ -65,6 +66,8 @@ def build(
     """Return the lifecycle of the process, and connect the metrics with its background work."""
     desk, metrics, now_ms = stores.desk, observers.metrics, clock.now_ms
     live_store = home.opendata("live")
+    months = [(mode, home.opendata(mode)) for mode in MODES]
+    comparison = MonthComparison(dict(months), desk.months, comparer, now_ms)
     kinds = [
         receipt_deletion_jobs(desk, stores.blobs),
         extension_jobs(desk, now_ms),
@@ -73,7 +76,7 @@ def build(
         mail.jobs(),
         *buying.jobs(),
         webhooks.jobs(),
-        MonthComparison(live_store, desk.months, comparer, now_ms).jobs(),
+        comparison.jobs(),
         clock_moves.jobs(),
         *requested_jobs(desk, now_ms),
     ]
@@ -117,7 +120,8 @@ def build(
             *buying.periodic_tasks(),
             ExpiringPapers(desk, now_ms).periodic(),
             secrets.periodic(),
-            MonthWatch(live_store, desk.months, now_ms).periodic(),
+            *(MonthWatch(store, desk.months, now_ms, mode).periodic() for mode, store in months),
+            comparison.periodic(),
             measured.periodic(),
             *mail.periodic_tasks(),
             *webhooks.periodic_tasks(),

@@ -7,10 +7,10 @@ compares the items, in another process that reads both months.
 import asyncio
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -18,14 +18,15 @@ import structlog
 
 from balcao.core.month_comparison import Comparison, WatchedSubject
 from balcao.core.month_switch import ComparisonFigures, MonthInUse, MonthSwitch
+from balcao.core.questions import Mode
 from balcao.home import make_durable
-from balcao.opendata.comparing import file_of_month
+from balcao.opendata.comparing import file_of_month, open_pair
 from balcao.opendata.errors import OpenDataError
 from balcao.opendata.snapshot import Snapshot, current_edition, current_path
 from balcao.service import processes
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
-from balcao.storage.desk.months import COMPARED_AT_ONCE, COMPARISON, Months
+from balcao.storage.desk.months import COMPARED_AT_ONCE, COMPARISON, Months, Portion
 
 log = structlog.get_logger()
 
@@ -35,10 +36,11 @@ SEEN = "month-seen"  # a file of the store: the month that this node used when i
 
 # A step of the job ends after this time, which counts as progress.
 STEP_SECONDS = 5.0
-# The months may be on the disk of another node only, or damaged. After this time the items are not
-# verified: a comparison that never ends would block those of later months.
+# The months may be on the disk of another node only, or damaged. If no node reports to have them
+# for this time, the items are not verified: a comparison that never ends would block later ones.
 FILES_AWAITED_MS = 600_000
 FILES_POLL_SECONDS = 10.0
+REPORT_SECONDS = 60.0
 EARLIER_POLL_SECONDS = 2.0
 _PATIENCE_SECONDS = 5.0  # for the end of a process whose pipe is closed
 
@@ -50,9 +52,10 @@ class MonthWatch:
     store: Path
     months: Months
     now_ms: Callable[[], int]
+    mode: Mode = "live"
 
     def periodic(self) -> Periodic:
-        return Periodic("month_switch", self.poll, POLL_SECONDS)
+        return Periodic(f"month_switch_{self.mode}", self.poll, POLL_SECONDS)
 
     async def poll(self) -> None:
         """Record a change of the month, once for all nodes. Raises `StorageFailed`."""
@@ -62,9 +65,9 @@ class MonthWatch:
         now = await asyncio.to_thread(_month_in_use, self.store)
         if now is None or now.month != month:
             return  # it changes again
-        switch_id = await self.months.record(seen, now, self.now_ms())
+        switch_id = await self.months.record(seen, now, self.now_ms(), self.mode)
         if switch_id is not None:
-            log.info("month.switched", month=month, switch=switch_id)
+            log.info("month.switched", month=month, mode=self.mode, switch=switch_id)
         await asyncio.to_thread(_write_seen, self.store, month)
 
     def _read(self) -> tuple[str | None, str | None]:
@@ -124,6 +127,7 @@ class Comparer:
         self._thread = ThreadPoolExecutor(1, "comparison")
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
+        self._closed = False
 
     async def compare(
         self, before: Path, after: Path, subjects: Sequence[WatchedSubject]
@@ -146,7 +150,11 @@ class Comparer:
         self._pipe = self._process = None
 
     def close(self) -> None:
-        self._thread.shutdown()
+        """End for good, also in the middle of a comparison."""
+        self._closed = True
+        if (process := self._process) is not None:
+            process.kill()  # the thread waits for its answer
+        self._thread.shutdown(cancel_futures=True)
         self.end()
 
     # In the thread.
@@ -157,6 +165,9 @@ class Comparer:
         if self._pipe is None:
             self._process, ours = processes.begin("balcao.service.comparison_worker")
             self._pipe = Connection(ours.detach())
+        if self._closed:  # perhaps since before the process began
+            self.end()
+            raise EOFError
         try:
             self._pipe.send((before, after, subjects))
             answer = self._pipe.recv()
@@ -173,15 +184,28 @@ class Comparer:
 class MonthComparison:
     """The job that compares every portfolio after a change of the month."""
 
-    store: Path
+    stores: Mapping[Mode, Path]
     months: Months
     comparer: Comparer
     now_ms: Callable[[], int]
     steady: Callable[[], float] = time.monotonic
     at_once: int = COMPARED_AT_ONCE  # items a commit
+    _unreadable: set[tuple[Path, Path]] = field(default_factory=set)  # on this node
 
     def jobs(self) -> JobKind:
         return JobKind(COMPARISON, self.work, at_once=1, poll_seconds=1.0)
+
+    def periodic(self) -> Periodic:
+        return Periodic("month_files", self.report, REPORT_SECONDS)
+
+    async def report(self) -> None:
+        """Record for the other nodes that this one has the months that are compared.
+
+        Raises `StorageFailed`.
+        """
+        for switch in await self.months.open_switches():
+            if await asyncio.to_thread(self._can_open, switch):
+                await self.months.note_files(switch.switch_id, self.now_ms())
 
     async def work(self, about: str) -> float | None:
         """Compare portions for some seconds. Return 0 until every portfolio is compared."""
@@ -191,37 +215,76 @@ class MonthComparison:
         if await self.months.waits(switch.switch_id):
             return EARLIER_POLL_SECONDS
         files = await asyncio.to_thread(self._files, switch)
-        awaits_files = self.now_ms() - switch.at_ms < FILES_AWAITED_MS
+        reported_ms = max(switch.at_ms, switch.files_ms or 0)  # by any node
+        awaits_files = self.now_ms() - reported_ms < FILES_AWAITED_MS
         if files is None and awaits_files:
             return FILES_POLL_SECONDS
-        until = self.steady() + STEP_SECONDS
-        while self.steady() < until:
-            try:
-                more = await self.step(switch, files)
-            except OpenDataError as error:
-                log.warning("month.unreadable", month=switch.to_month, error=type(error).__name__)
-                if awaits_files:
-                    return FILES_POLL_SECONDS
-                more = await self.step(switch, None)
-            if not more:
-                await self.months.end(switch, self.now_ms())
-                log.info("month.compared", month=switch.to_month, switch=switch.switch_id)
-                await asyncio.to_thread(self.comparer.end)
-                return None
-        return 0.0
+        try:
+            more = await self._portions(switch, files)
+        except OpenDataError as error:
+            log.warning("month.unreadable", month=switch.to_month, error=type(error).__name__)
+            assert files is not None
+            self._unreadable.add(files)
+            if awaits_files:
+                return FILES_POLL_SECONDS
+            more = await self._portions(switch, None)
+        if more:
+            return 0.0
+        await self.months.end(switch, self.now_ms())
+        log.info("month.compared", month=switch.to_month, switch=switch.switch_id)
+        await asyncio.to_thread(self.comparer.end)
+        return None
 
-    async def step(self, switch: MonthSwitch, files: tuple[Path, Path] | None) -> bool:
-        """Compare one portion. Return whether there was one."""
+    async def _portions(self, switch: MonthSwitch, files: tuple[Path, Path] | None) -> bool:
+        """Compare portions for some seconds, the next one while one is written.
+
+        Returns whether there may be more.
+        """
+        until = self.steady() + STEP_SECONDS
         portion = await self.months.portion(switch, self.at_once)
-        if portion is None:
-            return False
-        outcomes: Sequence[Comparison] = [Comparison(verified=False) for _ in portion.subjects]
-        if files is not None and portion.subjects:
-            outcomes = await self.comparer.compare(*files, portion.subjects)
-        await self.months.complete(portion, outcomes, self.now_ms())
-        return True
+        comparing = self._begin(files, portion)
+        try:
+            while portion is not None:
+                outcomes = await comparing
+                following = None
+                if self.steady() < until:
+                    following = await self.months.portion(switch, self.at_once, portion)
+                comparing = self._begin(files, following)
+                if not await self.months.complete(portion, outcomes, self.now_ms()):
+                    return True
+                if following is None:
+                    # Those before it are asked for again: an account may have got items meanwhile.
+                    return True
+                portion = following
+        finally:
+            comparing.cancel()
+            await asyncio.gather(comparing, return_exceptions=True)
+        return False
+
+    def _begin(
+        self, files: tuple[Path, Path] | None, portion: Portion | None
+    ) -> "asyncio.Task[Sequence[Comparison]]":
+        async def compare() -> Sequence[Comparison]:
+            if portion is None or not portion.subjects:
+                return ()
+            if files is None:
+                return [Comparison(verified=False) for _ in portion.subjects]
+            return await self.comparer.compare(*files, portion.subjects)
+
+        return asyncio.create_task(compare())
 
     def _files(self, switch: MonthSwitch) -> tuple[Path, Path] | None:
-        before = file_of_month(self.store, switch.from_month)
-        after = file_of_month(self.store, switch.to_month)
+        store = self.stores[switch.mode]
+        before = file_of_month(store, switch.from_month)
+        after = file_of_month(store, switch.to_month)
         return None if before is None or after is None else (before, after)
+
+    def _can_open(self, switch: MonthSwitch) -> bool:
+        files = self._files(switch)
+        if files is None or files in self._unreadable:
+            return False
+        try:
+            with open_pair(*files):
+                return True
+        except OpenDataError:
+            return False

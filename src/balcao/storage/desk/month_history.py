@@ -1,20 +1,22 @@
 """Recorded changes of the month in use: the last one's comparison, and removal of old ones."""
 
 from balcao.core.month_switch import ComparisonFigures, MonthSwitch
+from balcao.core.questions import Mode
 from balcao.storage.connection import SqlConnection, Statements
 
 PURGED_AT_ONCE = 1_000
 
-SWITCH = "switch_id, from_month, to_month, base_date, at_ms, ended_ms"
-_LAST = f"SELECT {SWITCH} FROM month_switch ORDER BY switch_id DESC LIMIT 1"  # noqa: S608 - ours
+SWITCH = "switch_id, from_month, to_month, base_date, at_ms, ended_ms, mode, files_ms"
+_LAST = f"SELECT {SWITCH} FROM month_switch WHERE mode = ? ORDER BY switch_id DESC LIMIT 1"  # noqa: S608 - ours
 _COUNTS = (
     "SELECT CAST(coalesce(sum(compared), 0) AS BIGINT), CAST(coalesce(sum(changed), 0) AS BIGINT),"
     " CAST(coalesce(sum(unverified), 0) AS BIGINT) FROM month_comparison WHERE switch_id = ?"
 )
-# The last change is kept: nodes compare their month with it.
+# The last change of each mode is kept: nodes compare their month with it.
 _OLDEST = (
-    "SELECT switch_id FROM month_switch WHERE at_ms < ? AND ended_ms IS NOT NULL"
-    " AND switch_id < (SELECT max(switch_id) FROM month_switch) ORDER BY switch_id LIMIT 1"
+    "SELECT switch_id FROM month_switch AS s WHERE at_ms < ? AND ended_ms IS NOT NULL"
+    " AND switch_id < (SELECT max(l.switch_id) FROM month_switch AS l WHERE l.mode = s.mode)"
+    " ORDER BY switch_id LIMIT 1"
 )
 _PURGE_PORTFOLIOS = (
     "DELETE FROM month_comparison WHERE switch_id = ? AND account_id IN"
@@ -23,14 +25,14 @@ _PURGE_PORTFOLIOS = (
 _PURGE = "DELETE FROM month_switch WHERE switch_id = ?"
 
 
-def last_switch(connection: Statements) -> MonthSwitch | None:
-    """Return the last recorded change of the month in use."""
-    row = connection.execute(_LAST).fetchone()
+def last_switch(connection: Statements, mode: Mode = "live") -> MonthSwitch | None:
+    """Return the last recorded change of the month in use of a mode."""
+    row = connection.execute(_LAST, (mode,)).fetchone()
     return None if row is None else MonthSwitch(*row)
 
 
 def last_comparison(connection: Statements) -> ComparisonFigures | None:
-    """Return the comparison after the last change of the month; None: no change is recorded."""
+    """Return the comparison after the last change of the live month; None: none is recorded."""
     switch = last_switch(connection)
     if switch is None:
         return None

@@ -1,6 +1,6 @@
 """Changes of the month in use, and the comparison of every portfolio, on any engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -8,23 +8,22 @@ from typing import Any
 import msgspec
 
 from balcao.core.company_record import stored_record
-from balcao.core.events import NewEvent, event_id
-from balcao.core.item_events import ItemEvent, ItemHead
+from balcao.core.events import NewEvent
 from balcao.core.ledger import Enqueue
 from balcao.core.month_comparison import (
-    CORRECTED,
-    RETROACTIVE,
-    SOURCE,
     Comparison,
     WatchedSubject,
-    cause,
+    month_of_registry,
+    starts_with_new_month,
     watches_month,
 )
 from balcao.core.month_switch import ComparisonFigures, MonthInUse, MonthSwitch, month_left
+from balcao.core.questions import Mode
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.events import lock_account, write_events
 from balcao.storage.desk.item_events import HEAD_COLUMNS, head_of, write_item_events
 from balcao.storage.desk.jobs import enqueue
+from balcao.storage.desk.month_events import events_of_item, reverted
 from balcao.storage.desk.month_history import SWITCH, last_comparison, last_switch, purge_switch
 from balcao.storage.engine import Engine
 
@@ -34,23 +33,28 @@ SWITCHED, COMPARED = "base.trocada", "carteira.comparada"
 
 _FIND = f"SELECT {SWITCH} FROM month_switch WHERE switch_id = ?"  # noqa: S608 - ours
 _EARLIER_OPEN = "SELECT 1 FROM month_switch WHERE switch_id < ? AND ended_ms IS NULL LIMIT 1"
+_OPEN = f"SELECT {SWITCH} FROM month_switch WHERE ended_ms IS NULL ORDER BY switch_id"  # noqa: S608
+_NOTE_FILES = "UPDATE month_switch SET files_ms = ? WHERE switch_id = ?"
+_PREVIOUS = "SELECT coalesce(max(at_ms), 0) FROM month_switch WHERE mode = ? AND switch_id < ?"
 _RECORD = (
-    "INSERT INTO month_switch (from_month, to_month, base_date, establishments, at_ms)"
-    " VALUES (?, ?, ?, ?, ?) RETURNING switch_id"
+    "INSERT INTO month_switch (from_month, to_month, base_date, establishments, at_ms, mode)"
+    " VALUES (?, ?, ?, ?, ?, ?) RETURNING switch_id"
 )
 _END = "UPDATE month_switch SET ended_ms = ? WHERE switch_id = ? AND ended_ms IS NULL"
-_REVERTED = (
-    "SELECT switch_id FROM month_switch WHERE from_month = ? AND to_month = ? AND switch_id < ?"
-    " ORDER BY switch_id DESC LIMIT 1"
+# The clock of a test account passes months of its own.
+_REAL_TIME = (
+    "NOT EXISTS (SELECT 1 FROM wallet AS t WHERE t.account_id = a.account_id"
+    " AND t.clock_ms IS NOT NULL)"
 )
 _WALLETS = (
-    "SELECT a.account_id FROM account AS a WHERE a.mode = 'live' AND"
+    f"SELECT a.account_id FROM account AS a WHERE a.mode = ? AND {_REAL_TIME} AND"  # noqa: S608 - ours
     " (a.watched > 0 OR EXISTS (SELECT 1 FROM wallet AS w WHERE w.account_id = a.account_id))"
     " ORDER BY a.account_id"
 )
 # Items that were added after the change have the new month as their baseline.
 _NEXT_ACCOUNT = (
-    "SELECT a.account_id FROM account AS a WHERE a.mode = 'live' AND a.watched > 0"
+    "SELECT a.account_id FROM account AS a WHERE a.mode = ? AND a.watched > 0"  # noqa: S608 - ours
+    f" AND {_REAL_TIME} AND a.account_id > ?"
     " AND NOT EXISTS (SELECT 1 FROM month_comparison AS c WHERE c.switch_id = ?"
     " AND c.account_id = a.account_id AND c.ended_ms IS NOT NULL)"
     " AND EXISTS (SELECT 1 FROM wallet_item AS i WHERE i.account_id = a.account_id"
@@ -60,12 +64,11 @@ _POSITION = (
     "SELECT last_item, ended_ms FROM month_comparison WHERE switch_id = ? AND account_id = ?"
 )
 _ITEMS = (
-    f"SELECT {', '.join(HEAD_COLUMNS)}, watched, root, created_ms, record, record_ms"  # noqa: S608
+    f"SELECT {', '.join(HEAD_COLUMNS)}, watched, root, created_ms, registry, record, record_ms"  # noqa: S608
     " FROM wallet_item WHERE account_id = ? AND item_id > ? AND ended_ms IS NULL"
     " ORDER BY item_id LIMIT ?"
 )
 _RECORD_MS = "SELECT record_ms FROM wallet_item WHERE item_id = ?"
-_EVENT_OF = "SELECT event_id FROM event WHERE account_id = ? AND cause = ?"
 _BEGIN = (
     "INSERT INTO month_comparison"
     " (switch_id, account_id, last_item, compared, changed, unverified, began_ms)"
@@ -93,13 +96,13 @@ def _topics(watched: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """Items of an account that are compared in one commit. `last`: there are no more."""
+    """Items of an account that are compared in one commit."""
 
     switch: MonthSwitch
     account_id: int
     after: str  # the position that it begins after
     until: str
-    last: bool
+    last: bool  # the account has no more
     heads: Sequence[Sequence[object]]  # rows of `HEAD_COLUMNS`, of the subjects
     subjects: Sequence[WatchedSubject]
 
@@ -133,7 +136,22 @@ class Months:
         )
         return row is not None
 
-    async def record(self, seen: str | None, now: MonthInUse, now_ms: int) -> int | None:
+    async def open_switches(self) -> Sequence[MonthSwitch]:
+        """Return the changes that are not compared yet, oldest first."""
+        rows: Any = await self._run_in_writer(
+            lambda connection: connection.execute(_OPEN).fetchall()
+        )
+        return [MonthSwitch(*row) for row in rows]
+
+    async def note_files(self, switch_id: int, now_ms: int) -> None:
+        """Record that a node has both months of a change."""
+        await self._run_in_writer(
+            lambda connection: connection.execute(_NOTE_FILES, (now_ms, switch_id))
+        )
+
+    async def record(
+        self, seen: str | None, now: MonthInUse, now_ms: int, mode: Mode = "live"
+    ) -> int | None:
         """Record a node's change of the month in use, if it is the first to make it.
 
         `seen`: the month that it used before. Writes `base.trocada`, and queues the comparison.
@@ -142,11 +160,11 @@ class Months:
 
         def work(connection: SqlConnection) -> int | None:
             with connection.transaction():
-                last = last_switch(connection)
+                last = last_switch(connection, mode)
                 left = month_left(seen, now.month, None if last is None else last.to_month)
                 if left is None:
                     return None
-                values = (left, now.month, now.day.isoformat(), now.establishments, now_ms)
+                values = (left, now.month, now.day.isoformat(), now.establishments, now_ms, mode)
                 ((switch_id,),) = connection.execute(_RECORD, values).fetchall()
                 body = {
                     "competencia": now.month,
@@ -154,7 +172,7 @@ class Months:
                     "volta": now.month < left,
                 }
                 text = msgspec.json.encode(body).decode()
-                accounts = connection.execute(_WALLETS).fetchall()
+                accounts = connection.execute(_WALLETS, (mode,)).fetchall()
                 write_events(
                     connection,
                     [
@@ -167,10 +185,18 @@ class Months:
 
         return await self._run_in_writer(work)
 
-    async def portion(self, switch: MonthSwitch, limit: int = COMPARED_AT_ONCE) -> Portion | None:
-        """Return the items to compare next; None: all are compared."""
+    async def portion(
+        self,
+        switch: MonthSwitch,
+        limit: int = COMPARED_AT_ONCE,
+        before: Portion | None = None,
+    ) -> Portion | None:
+        """Return the items to compare next; None: all are compared.
+
+        `before`: as if this portion were complete; None then: it is the last of those that follow.
+        """
         return await self._run_in_writer(
-            lambda connection: _next_portion(connection, switch, limit)
+            lambda connection: _next_portion(connection, switch, limit, before)
         )
 
     async def complete(self, portion: Portion, outcomes: Sequence[Comparison], now_ms: int) -> bool:
@@ -217,9 +243,9 @@ class Months:
             row = connection.execute(_RECORD_MS, (head.item_id,)).fetchone()
             if row is not None and (row[0] or 0) != subject.record_ms:
                 return False  # compared again, with that lookup
-        reverted = _reverted(connection, switch) if changed else None
+        contrary = reverted(connection, switch) if changed else None
         for head, _, outcome in changed:
-            events = _events(connection, switch, head, outcome, reverted, now_ms)
+            events = events_of_item(connection, switch, head, outcome, contrary, now_ms)
             write_item_events(connection, head, events)
         self._update_registry(connection, portion, outcomes)
         unverified = sum(not outcome.verified for outcome in outcomes)
@@ -240,8 +266,8 @@ class Months:
         self, connection: SqlConnection, portion: Portion, outcomes: Sequence[Comparison]
     ) -> None:
         shown = [
-            (row[0], outcome.registry)
-            for row, outcome in zip(portion.heads, outcomes, strict=True)
+            (row[0], outcome.registry, subject.record_ms)
+            for row, subject, outcome in zip(portion.heads, portion.subjects, outcomes, strict=True)
             if outcome.registry is not None
         ]
         if shown:
@@ -254,20 +280,30 @@ def advance(connection: SqlConnection, values: Sequence[object]) -> Sequence[Any
     return tuple(row)
 
 
-def _next_portion(connection: SqlConnection, switch: MonthSwitch, limit: int) -> Portion | None:
-    found = connection.execute(_NEXT_ACCOUNT, (switch.switch_id, switch.at_ms)).fetchone()
-    if found is None:
-        return None
-    (account_id,) = found
-    position = connection.execute(_POSITION, (switch.switch_id, account_id)).fetchone()
-    after: str = "" if position is None else position[0]
+def _next_portion(
+    connection: SqlConnection, switch: MonthSwitch, limit: int, before: Portion | None
+) -> Portion | None:
+    if before is not None and not before.last:
+        account_id, after = before.account_id, before.until
+    else:
+        values = (switch.mode, before.account_id if before else 0, switch.switch_id, switch.at_ms)
+        found = connection.execute(_NEXT_ACCOUNT, values).fetchone()
+        if found is None:
+            return None
+        (account_id,) = found
+        position = connection.execute(_POSITION, (switch.switch_id, account_id)).fetchone()
+        after = "" if position is None else position[0]
+    (previous_ms,) = connection.execute(_PREVIOUS, (switch.mode, switch.switch_id)).fetchone()
     rows = connection.execute(_ITEMS, (account_id, after, limit)).fetchall()
     heads: list[Sequence[object]] = []
     subjects: list[WatchedSubject] = []
     for row in rows:
-        watched, root, created_ms, record, record_ms = row[len(HEAD_COLUMNS) :]
+        watched, root, created_ms, registry, record, record_ms = row[len(HEAD_COLUMNS) :]
         topics = _topics(watched)
-        if root is None or created_ms > switch.at_ms or not watches_month(topics):
+        if root is None or not watches_month(topics):
+            continue
+        month = None if record is not None else month_of_registry(registry)
+        if starts_with_new_month(switch, created_ms, month, previous_ms):
             continue
         heads.append(row[: len(HEAD_COLUMNS)])
         subjects.append(
@@ -280,59 +316,6 @@ def _next_portion(connection: SqlConnection, switch: MonthSwitch, limit: int) ->
         )
     until = rows[-1][0] if rows else after
     return Portion(switch, account_id, after, until, len(rows) < limit, heads, subjects)
-
-
-def _reverted(connection: SqlConnection, switch: MonthSwitch) -> int | None:
-    """Return the change that a return to the month before reverts."""
-    if not switch.is_return:
-        return None
-    values = (switch.to_month, switch.from_month, switch.switch_id)
-    row = connection.execute(_REVERTED, values).fetchone()
-    return None if row is None else int(row[0])
-
-
-def _events(  # noqa: PLR0917
-    connection: SqlConnection,
-    switch: MonthSwitch,
-    head: ItemHead,
-    outcome: Comparison,
-    reverted: int | None,
-    now_ms: int,
-) -> Sequence[ItemEvent]:
-    events = []
-    for change in outcome.changes:
-        data: Mapping[str, object] = change.data
-        if switch.is_return:
-            number = _corrected(connection, head, change.kind, reverted)
-            if number is not None:
-                data = {**data, "corrige": event_id(number)}
-        events.append(
-            ItemEvent(
-                change.kind,
-                cause(head.item_id, change.kind, switch.switch_id),
-                now_ms,
-                SOURCE,
-                data,
-                outcome.is_person,
-                switch.base_date,
-                switch.to_month,
-            )
-        )
-    return events
-
-
-def _corrected(
-    connection: SqlConnection, head: ItemHead, kind: str, reverted: int | None
-) -> int | None:
-    """Return the number of the event that the contrary change wrote."""
-    kind = CORRECTED.get(kind, kind)
-    for occasion in (reverted, RETROACTIVE):
-        if occasion is not None:
-            values = (head.account_id, cause(head.item_id, kind, occasion))
-            row = connection.execute(_EVENT_OF, values).fetchone()
-            if row is not None:
-                return int(row[0])
-    return None
 
 
 def _end_account(

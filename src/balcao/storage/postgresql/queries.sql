@@ -229,12 +229,15 @@ SELECT pg_notify(%s, key) FROM gone;
 -- name: reusable_bytes
 SELECT 0;
 
--- The registry data that items show: a JSON list of [item_id, registry].
+-- The registry data that items show: a JSON list of [item_id, registry, record_ms]; not of items
+-- that had an own lookup since.
 -- name: set_registry
 UPDATE wallet_item SET registry = j.registry
-FROM (SELECT value ->> 0 AS item_id, value ->> 1 AS registry
+FROM (SELECT value ->> 0 AS item_id, value ->> 1 AS registry,
+             CAST(value ->> 2 AS bigint) AS record_ms
       FROM json_array_elements(CAST(? AS json))) AS j
-WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL;
+WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL
+      AND coalesce(wallet_item.record_ms, 0) = j.record_ms;
 
 -- The greatest number that an event was ever given, also if the event is gone.
 -- name: last_event_number

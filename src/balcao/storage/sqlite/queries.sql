@@ -168,12 +168,15 @@ DELETE FROM entry WHERE key = ?;
 -- name: reusable_bytes
 SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size;
 
--- The registry data that items show: a JSON list of [item_id, registry].
+-- The registry data that items show: a JSON list of [item_id, registry, record_ms]; not of items
+-- that had an own lookup since.
 -- name: set_registry
 UPDATE wallet_item SET registry = j.registry
-FROM (SELECT json_extract(value, '$[0]') AS item_id, json_extract(value, '$[1]') AS registry
+FROM (SELECT json_extract(value, '$[0]') AS item_id, json_extract(value, '$[1]') AS registry,
+             json_extract(value, '$[2]') AS record_ms
       FROM json_each(?)) AS j
-WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL;
+WHERE wallet_item.item_id = j.item_id AND wallet_item.ended_ms IS NULL
+      AND coalesce(wallet_item.record_ms, 0) = j.record_ms;
 
 -- The greatest number that an event was ever given, also if the event is gone.
 -- name: last_event_number

@@ -238,7 +238,9 @@ CREATE TABLE month_switch (
     base_date text COLLATE "C" NULL,      -- of the new month's data: YYYY-MM-DD
     establishments bigint NOT NULL,
     at_ms bigint NOT NULL,
-    ended_ms bigint NULL  -- every portfolio is compared
+    ended_ms bigint NULL,  -- every portfolio is compared
+    mode text COLLATE "C" NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'test')),
+    files_ms bigint NULL  -- when a node last reported to have both months
 );
 
 -- How far each portfolio has been compared.

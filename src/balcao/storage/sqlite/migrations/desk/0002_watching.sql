@@ -207,7 +207,9 @@ CREATE TABLE month_switch (
     base_date  TEXT    NULL,      -- of the new month's data: YYYY-MM-DD
     establishments INTEGER NOT NULL,
     at_ms      INTEGER NOT NULL,
-    ended_ms   INTEGER NULL       -- every portfolio is compared
+    ended_ms   INTEGER NULL,      -- every portfolio is compared
+    mode       TEXT    NOT NULL DEFAULT 'live' CHECK (mode IN ('live', 'test')),
+    files_ms   INTEGER NULL       -- when a node last reported to have both months
 ) STRICT;
 
 -- How far each portfolio has been compared.
