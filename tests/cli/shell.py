@@ -108,6 +108,7 @@ class Server:
         python: str = sys.executable,
     ) -> None:
         self.base = f"http://127.0.0.1:{port}"
+        self._variables = variables
         self._out = folder / f"{time.monotonic_ns()}.out"
         self._err = self._out.with_suffix(".err")
         with self._out.open("wb") as out, self._err.open("wb") as err:
@@ -126,6 +127,16 @@ class Server:
     @property
     def err(self) -> str:
         return self._err.read_text("utf-8")
+
+    def command(self, line: str) -> str:
+        """Run another command on the same data folder, and return its output."""
+        return subprocess.run(
+            [sys.executable, "-m", "balcao", *shlex.split(line)],
+            env=self._variables,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
 
     def wait_until_it_answers(self, path: str = "/livez") -> None:
         """Wait until the server responds."""
