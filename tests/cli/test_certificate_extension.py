@@ -22,7 +22,11 @@ def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
         "added_at": result["added_at"],
     }
     shell(f'{_ADD} "Decreto 1" {_OF} --uf sp --until 2020-12-31')
+    labour = shell(f'{_ADD} "Ato 2" {_OF} --certificate trabalhista --days 30 --json').json
+    assert (labour["subject"], labour["uf"]) == ("labour_certificate", None)
     listed = shell("certificate-extension list").out
+    assert "trabalhista" in listed
+    shell("certificate-extension remove 3")
     assert "Portaria 555/2020" in listed
     assert "por 90 dias" in listed
     assert "estadual SP" in listed
@@ -39,6 +43,7 @@ def test_acts_are_added_listed_and_removed(shell: Shell) -> None:
         (f"Ato {_OF} --days 90 --until 2020-12-31", "não os dois"),
         (f"Ato {_OF} --days 0", "de 1 a 3650"),
         (f"Ato {_OF} --days 9 --uf XX", "não é um destes"),
+        (f"Ato {_OF} --days 9 --uf SP --certificate fgts", "não tem outro tipo"),
         ("Ato --from 2020-02-30 --to 2020-03-24 --days 9", "não é uma data"),
         ("Ato --from 2020-03-25 --to 2020-03-24 --days 9", "antes do começo"),
     ],

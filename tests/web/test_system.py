@@ -314,6 +314,10 @@ def test_acts_are_typed(operator: Browser) -> None:
     assert "Federal" in words
     assert "26/09/2019 a 24/03/2020" in words
     assert "por 90 dias" in words
+    more = {"form_id": new_token(), "certidao": "fgts", "ato": "Circular 893"}
+    assert operator.post(path, form | more).location.endswith("feito=incluida")
+    assert "Regularidade do FGTS" in operator.get(path).words
+    operator.post(f"{path}/2/remover", {"form_id": new_token()})
     (act,) = operator.house.desk.extensions.all()
     for expected in ("removida", "nenhuma"):
         gone = operator.post(f"{path}/{act.extension_id}/remover", {"form_id": new_token()})

@@ -9,13 +9,14 @@ from balcao.cli.arguments import one_of, parse_day
 from balcao.cli.failures import CommandFailed, refuse
 from balcao.cli.installation import open_installation, wait_for
 from balcao.cli.output import AsJson, TextTable, program, record, show
-from balcao.core.extensions import FEDERAL, STATE, Extension, problem_of
+from balcao.core.extensions import OF_NO_STATE, STATE, Extension, problem_of
 from balcao.core.federation import UFS
 from balcao.core.people import AT_THE_TERMINAL
 from balcao.core.writing import counted, day
 
 app = typer.Typer(no_args_is_help=True)
 
+_USUAL = "federal"
 _FIELDS = "extension_id subject uf issued_from issued_to until_day days act added_ms"
 
 
@@ -35,6 +36,14 @@ def add(
             parser=one_of(UFS), metavar="UF", help="Estaduais desta UF; padrão: federais."
         ),
     ] = None,
+    certificate: Annotated[
+        str,
+        typer.Option(
+            parser=one_of(tuple(OF_NO_STATE)),
+            metavar="TIPO",
+            help="Sem --uf: federal, trabalhista ou fgts.",
+        ),
+    ] = _USUAL,
     until: Annotated[
         date | None,
         typer.Option(parser=parse_day, metavar="DATA", help="Nova validade, para todas."),
@@ -54,8 +63,10 @@ def add(
 
       $ balcao certificate-extension add "Portaria 555" --from 2019-09-26 --to 2020-03-24 --days 90
     """
+    if uf is not None and certificate != _USUAL:
+        refuse("Uma certidão estadual não tem outro tipo.", "--certificate")
     new = Extension(
-        FEDERAL if uf is None else STATE,
+        OF_NO_STATE[certificate] if uf is None else STATE,
         uf,
         issued_from.isoformat(),
         issued_to.isoformat(),
@@ -68,7 +79,7 @@ def add(
     with open_installation() as local:
         number = wait_for(local.desk.extensions.add(new, AT_THE_TERMINAL, local.now_ms()))
         kept = next(one for one in local.desk.extensions.all() if one.extension_id == number)
-    text = f"Prorrogação {number} incluída: {_kind(kept)}, {_until(kept)}."
+    text = f"Prorrogação {number} incluída: {kept.certificates}, {_until(kept)}."
     show(as_json, record(kept, _FIELDS), text)
 
 
@@ -86,7 +97,7 @@ def list_extensions(as_json: AsJson = False) -> None:
         found,
         {
             "Nº": "extension_id",
-            "Certidão": _kind,
+            "Certidão": "certificates",
             "Emitidas de": lambda one: f"{day(one.issued_from)} a {day(one.issued_to)}",
             "Prorrogadas": _until,
             "Ato": "act",
@@ -120,10 +131,6 @@ def remove(
                 " certificate-extension list."
             ) from None
     show(as_json, record(gone, _FIELDS), f"Prorrogação {number} removida: {gone.act}.")
-
-
-def _kind(one: Extension) -> str:
-    return f"estadual {one.uf}" if one.uf else "federal"
 
 
 def _until(one: Extension) -> str:

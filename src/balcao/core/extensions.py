@@ -5,13 +5,23 @@ Contract 4.12. They neither change a source's answer nor how long it is served. 
 """
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from balcao.core.request_tags import CPF_IN_NAME, contains_cpf
 
 # The subjects whose certificates acts extend.
 FEDERAL, STATE = "federal_certificate", "state_certificate"
+LABOUR, FGTS = "labour_certificate", "fgts_regularity"
+
+# Those without a UF, by their short names.
+OF_NO_STATE: Final[Mapping[str, str]] = {"federal": FEDERAL, "trabalhista": LABOUR, "fgts": FGTS}
+_NAMES: Final[Mapping[str, str]] = {
+    FEDERAL: "federal",
+    LABOUR: "trabalhista",
+    FGTS: "regularidade do FGTS",
+}
 
 ACT_CHARACTERS_MAX = 200
 DAYS_MAX = 3650
@@ -26,7 +36,7 @@ class Extension:
     """
 
     subject: str  # of the certificates' operation
-    uf: str | None  # None: the Union
+    uf: str | None  # None: of no state
     issued_from: str
     issued_to: str  # included
     until_day: str | None
@@ -34,6 +44,11 @@ class Extension:
     act: str  # as people cite it
     extension_id: int = 0  # 0: not stored yet
     added_ms: int = 0
+
+    @property
+    def certificates(self) -> str:
+        """The name of the certificates that it extends."""
+        return f"estadual {self.uf}" if self.subject == STATE else _NAMES[self.subject]
 
     def day_for(self, validity: str) -> str:
         """Return the last day of a certificate that was valid until `validity`."""

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from balcao.core.certificates import Verdict
 from balcao.core.errors import CertificateFailed
+from balcao.core.extensions import FGTS
 from balcao.core.notices import Tone
 from balcao.core.writing import credits, day
 from balcao.operations.certificates import page
-from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.certificates.lookup import PRICES, by_act
 from balcao.operations.sheets import RECEIPT, SheetColumns, day_fact, fact, one
 from balcao.operations.views import (
     Body,
@@ -72,8 +73,9 @@ def view(recorded: RecordedResult) -> ResultView:
     """Return the page of a regularity."""
     body, now_ms = recorded.body, recorded.now_ms
     until = body["effective_validity"]
+    later = by_act(recorded.extensions, FGTS, None, body)
     return ResultView(
-        _headline(body, now_ms) if recorded.in_force else page.expired(until, None, now_ms),
+        _headline(body, now_ms) if recorded.in_force else page.expired(until, later, now_ms),
         facts=(
             ("CNPJ", document(body["cnpj"])),
             *_registration(body),
@@ -83,6 +85,7 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Emitido em", day(body["issued_at"])),
             ("Válido de", day(body["valid_from"])),
             ("Válido até", day(until)),
+            *page.by_act(later),
             *page.keeping_of(body, recorded.trace.asked_ms, now_ms),
             ("Motivo", body["reason"]),
             ("Fonte consultada em", page.moment(body["source_queried_at"])),

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from balcao.core.certificates import Verdict
 from balcao.core.errors import CertificateFailed
+from balcao.core.extensions import LABOUR
 from balcao.core.notices import Tone
 from balcao.core.writing import credits, day
 from balcao.operations.certificates import page
-from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.certificates.lookup import PRICES, by_act
 from balcao.operations.sheets import RECEIPT, SheetColumns, SheetFact, day_fact, fact, one
 from balcao.operations.views import (
     Body,
@@ -76,8 +77,9 @@ def view(recorded: RecordedResult) -> ResultView:
     """Return the page of a labour certificate."""
     body, now_ms = recorded.body, recorded.now_ms
     until = body["effective_validity"]
+    later = by_act(recorded.extensions, LABOUR, None, body)
     return ResultView(
-        _headline(body, now_ms) if recorded.in_force else page.expired(until, None, now_ms),
+        _headline(body, now_ms) if recorded.in_force else page.expired(until, later, now_ms),
         facts=(
             ("CPF" if body.get("cpf") else "CNPJ", document(body.get("cnpj") or body.get("cpf"))),
             *_certified(body),
@@ -87,6 +89,7 @@ def view(recorded: RecordedResult) -> ResultView:
             ("Código", page.figures(body["certificate_code"])),
             ("Emitida em", _issued(body)),
             ("Válida até", day(until)),
+            *page.by_act(later),
             *page.keeping_of(body, recorded.trace.asked_ms, now_ms),
             ("Consta no banco de devedores (BNDT)", truth(body["debtor_listed"])),
             ("Processos", body["lawsuits_total"]),

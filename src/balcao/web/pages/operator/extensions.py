@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
-from balcao.core.extensions import DAYS_MAX, FEDERAL, STATE, Extension, problem_of
+from balcao.core.extensions import DAYS_MAX, OF_NO_STATE, STATE, Extension, problem_of
 from balcao.core.federation import UFS
 from balcao.web.kit import filters
 from balcao.web.kit.account_pages import done
@@ -18,7 +18,12 @@ from balcao.web.kit.typed import TypedForm, read, whole_number
 from balcao.web.pages.operator.forms import once
 
 _PATH = "/app/operador/prorrogacoes"
-_OF_THE_UNION = "federal"
+_CHOICES = (
+    ("federal", "Federal (Receita Federal e PGFN)"),
+    ("trabalhista", "Trabalhista (CNDT)"),
+    ("fgts", "Regularidade do FGTS (CRF)"),
+    *((uf, f"Estadual, {uf}") for uf in UFS),
+)
 _DONE = {
     "incluida": "Prorrogação incluída. Ela já aparece ao lado da validade informada pela fonte.",
     "removida": "Prorrogação removida.",
@@ -48,7 +53,7 @@ def _days_or_none(text: str) -> int | None:
 
 
 def _of(text: str) -> str:
-    if text != _OF_THE_UNION and text not in UFS:
+    if text not in OF_NO_STATE and text not in UFS:
         raise ValueError("Escolha a certidão.")
     return text
 
@@ -65,10 +70,10 @@ class ExtensionForm(TypedForm):
 
     @property
     def extension(self) -> Extension:
-        uf = None if self.of == _OF_THE_UNION else self.of
+        subject = OF_NO_STATE.get(self.of)
         return Extension(
-            FEDERAL if uf is None else STATE,
-            uf,
+            subject or STATE,
+            None if subject else self.of,
             self.issued_from,
             self.issued_to,
             self.until_day,
@@ -87,8 +92,7 @@ def _shown(context: PageContext, status: int = 200, **values: object) -> Respons
         "operador/prorrogacoes.html",
         status,
         extensions=context.desk.extensions.all(),
-        choices=[(_OF_THE_UNION, "Federal (Receita Federal e PGFN)")]
-        + [(uf, f"Estadual, {uf}") for uf in UFS],
+        choices=_CHOICES,
         path=_PATH,
         **{"message": _DONE.get(context.query("feito")), **values},
     )
