@@ -12,7 +12,7 @@ LONG = (
     "alternate", "memory", "nodes", "scaling", "crash", "storm", "clients", "backup", "fetch",
     "failover", "fuzz", "instructions", "budgets", "batches", "files", "full_month", "search",
     "hostile_files", "statement", "outgoing", "figures", "rolling", "watching",
-    "months", "month_kills", "feed", "webhooks", "privacy",
+    "months", "month_kills", "feed", "webhooks", "privacy", "year",
 )  # fmt: skip
 FILES = {"import": "import_month"}  # names that differ from the module's
 WITH_A_WORD = (

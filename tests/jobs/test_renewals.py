@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,18 +65,20 @@ def test_nothing_is_bought_without_a_ceiling_but_all_notices_are_written(buyer: 
 
 def test_a_certificate_is_renewed_once_for_all_items_of_its_root(buyer: Buyer) -> None:
     buyer.settings(100)
-    first = buyer.item(CNPJ, "certidao_federal", client="loja", item_id="a")
-    branch = buyer.item(BRANCH, "certidao_federal", client="filial", item_id="b")
-    paper = buyer.paper("certidao_federal", branch, first, subject=CNPJ[:8], days=15)
+    first = buyer.item(CNPJ, "certidao_federal", client="loja", item_id="0")
+    others = [buyer.item(BRANCH, "certidao_federal", client=f"{each}") for each in range(40)]
+    paper = buyer.paper("certidao_federal", *others, first, subject=CNPJ[:8], days=15)
     issues(buyer)
     (hour,) = buyer.live(20)
     assert 5 * 24 - 12 <= hour <= 5 * 24 + 12  # the clock stands at noon
     (inquiry,) = buyer.world.source.inquiries
     assert inquiry.reissue
     assert buyer.charges() == [("loja", "r1", 2)]
-    assert buyer.kinds() == ["certidao.a_vencer"] * 2 + ["certidao.renovada"] * 2
+    assert buyer.kinds() == ["certidao.a_vencer"] * 41 + ["certidao.renovada"] * 41
     renewed = [body for kind, body in buyer.events() if kind == "certidao.renovada"]
-    assert [(body["item"]["id"], body["creditos"]) for body in renewed] == [("a", 2), ("b", 0)]
+    assert [(body["item"]["id"], body["creditos"]) for body in renewed if body["creditos"]] == [
+        ("0", 2)
+    ]
     assert all(body["renova_sozinha"] for kind, body in buyer.events() if kind in NOTICES)
     assert buyer.stored(paper, "purchases", "attempts", "failures", "renewing_ms") == (
         0, 0, 0, None,
@@ -261,6 +263,37 @@ def test_a_source_that_is_down_is_not_asked(buyer: Buyer) -> None:
     buyer.world.standing = "quiet"
     assert len(buyer.live(0.05)) == 1
     assert buyer.kinds()[-1] == "certidao.renovada"
+
+
+def test_the_first_answer_after_an_outage_wakes_what_has_failed(buyer: Buyer) -> None:
+    buyer.settings(100)
+    for document in (CNPJ, OTHER_CNPJ):
+        item = buyer.item(document, "certidao_federal")
+        buyer.paper("certidao_federal", item, subject=document[:8], days=9)
+    buyer.world.source.fails()
+    buyer.live(1.5)
+    buyer.world.standing = "down"
+    assert buyer.live(1) == []
+    issues(buyer)
+    buyer.sql("UPDATE wallet_paper SET next_ms = ? WHERE paper_id LIKE ?", 2**50, f"%{CNPJ[:8]}")
+    buyer.world.standing = "quiet"
+    assert len(buyer.live(0.1)) == 2
+    assert buyer.kinds()[-2:] == ["certidao.renovada"] * 2
+
+
+def test_one_certificate_is_tried_while_its_source_is_down(buyer: Buyer) -> None:
+    buyer.settings(100)
+    for document in (CNPJ, OTHER_CNPJ):
+        item = buyer.item(document, "certidao_federal")
+        buyer.paper("certidao_federal", item, subject=document[:8], days=9)
+    buyer.world.source.fails()
+    # The circuit is open after each attempt, and lets one through before the next.
+    is_open = cycle((False, True))
+    buyer.renewing.unavailable = lambda caller, question: next(is_open)
+    hours = buyer.live(2)
+    assert 40 < len(hours) < 100
+    attempts = sorted(each for (each,) in buyer.sql("SELECT attempts FROM wallet_paper"))
+    assert attempts[0] < 6 < attempts[1]
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -22,6 +22,9 @@ AFTER_THE_END: Final = "so_depois_do_vencimento"
 # A source that is known to be down is not asked, and soon looked at again.
 POSTPONED_MS: Final = 30 * MINUTE_MS
 
+# A renewal that runs later than this after its instant keeps to the hours of the day again.
+_LATE_MS = HOUR_MS
+
 _DAY = timedelta(days=1)
 
 
@@ -78,6 +81,23 @@ def next_renewal_ms(
     return _instant(paper.paper_id, terms, due, end, now_ms, any_day=any_day)
 
 
+def confirmed_ms(paper: Paper, terms: Renewal | None, now_ms: int, *, reissues: bool) -> int | None:
+    """Return when a certificate is renewed whose planned instant has come: then, if it still is.
+
+    The plan may have changed without the certificate, as terms do. After a stop or a downtime the
+    hours of the day count again.
+    """
+    planned_ms = paper.next_ms
+    assert planned_ms is not None, "it is planned"
+    if paper.failures and terms is not None and not paper.is_refused:
+        return planned_ms  # tried again at any hour
+    late = now_ms - planned_ms > _LATE_MS
+    at_ms = next_renewal_ms(paper, terms, now_ms if late else planned_ms, reissues=reissues)
+    if at_ms is None:
+        return None
+    return at_ms if at_ms > now_ms else planned_ms
+
+
 def query_of(paper: Paper, *, reissues: bool) -> Mapping[str, str]:
     """Return the parameters of the lookup that renews a certificate, apart from its subject's."""
     if paper.verdict is None:
@@ -97,7 +117,12 @@ def renewal_key(item_id: str, paper: Paper, clock_run: int | None = None) -> str
 
 
 def after_failure(
-    paper: Paper, reason: str, terms: Renewal | None, now_ms: int, *, reissues: bool
+    paper: Paper,
+    reason: str,
+    terms: Renewal | None,
+    now_ms: int,
+    *,
+    reissues: bool,
 ) -> Paper:
     """Return a certificate after a renewal that failed and cost nothing."""
     failures = paper.failures + 1

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import structlog
 
 from balcao.core.access import Caller
-from balcao.core.calendar import HOUR_MS, civil_day
+from balcao.core.calendar import civil_day
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (
     BirthDateRequired,
@@ -18,14 +19,14 @@ from balcao.core.errors import (
 )
 from balcao.core.paper_notices import failure_event
 from balcao.core.paper_updates import bought
-from balcao.core.papers import BOUGHT_BY, Paper
+from balcao.core.papers import BOUGHT_BY, PaperKind
 from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.questions import Inquiry, Mode, Question
 from balcao.core.renewals import (
     POSTPONED_MS,
     Renews,
     after_failure,
-    next_renewal_ms,
+    confirmed_ms,
     query_of,
     renewal_key,
 )
@@ -42,12 +43,22 @@ PLAN_SECONDS = 20.0
 MORE_SECONDS = 0.2
 AT_ONCE = 4  # certificates of one process
 BUSY_SECONDS = 20.0
-LATE_MS = HOUR_MS  # later than this, the hours of the day count again
+PROBE_LATE_MS = 2 * POSTPONED_MS  # then another certificate takes its place
 
 # Statuses of answers that are charged: a certificate, or a proof that there is none.
 _ANSWERED = frozenset({200, 404})
 # Stand for the documents that federal sources issue new certificates of.
 _COMPANY, _PERSON = Cnpj("90010001000100"), Cpf("90010000100")
+
+
+class _Probe(NamedTuple):
+    """The certificate that is tried while its source is down, and when it last was."""
+
+    paper_id: str
+    at_ms: int
+
+
+_SourceKey: TypeAlias = tuple[Mode, PaperKind, str]
 
 
 @dataclass(slots=True)
@@ -60,6 +71,7 @@ class Renewing:
     count: Callable[[str], None] = lambda outcome: None  # of an attempt
     parts: Parts = field(init=False)
     _stored: Renewals = field(init=False)
+    _down: dict[_SourceKey, _Probe] = field(default_factory=dict)  # sources known to be down
 
     def __post_init__(self) -> None:
         self.parts = self.purchasing.parts
@@ -105,7 +117,7 @@ class Renewing:
         if paper.next_ms is None or not UNPLANNED_MS < paper.next_ms <= now_ms:
             return None
         able = self.reissues(due.mode, due.is_person)
-        later_ms = _later_ms(due, now_ms, reissues=able)
+        later_ms = confirmed_ms(paper, due.terms, now_ms, reissues=able)
         if later_ms != paper.next_ms:
             await self._stored.postpone(paper, later_ms)
             return None
@@ -122,6 +134,8 @@ class Renewing:
         if reason is None:
             return None
         failed = after_failure(paper, reason, due.terms, now_ms, reissues=able)
+        if self._down.get(_source_key(due)) == _Probe(paper.paper_id, now_ms):
+            failed = msgspec.structs.replace(failed, next_ms=now_ms + POSTPONED_MS)
         event = failure_event(paper, failed, civil_day(now_ms))
         await self._stored.finish(paper, failed, event, now_ms)
         return None
@@ -149,7 +163,7 @@ class Renewing:
         caller = await self.purchasing.buyer(paper.account_id, due.buyer_key_id, due.buyer_user_id)
         try:
             question = self._question(due, caller, reissues=reissues)
-            if clock is None and self._is_down(paper, caller, question):
+            if self._is_down(due, caller, question):
                 if paper.failures:
                     await self._stored.postpone(paper, now_ms + POSTPONED_MS)
                     return None
@@ -173,16 +187,38 @@ class Renewing:
             return refused.code
         if reply.status not in _ANSWERED:
             self.count("falha")
+            if self._is_down(due, caller, question):
+                self._choose_probe(due, now_ms)
             return reply.code or SourceUnavailable.code
         self.count("respondida")
         # The charge has changed the certificate, unless its answer could not be read.
         charged = msgspec.structs.replace(bought(paper), failures=0, reason=None)
         await self._stored.finish(paper, charged, None, now_ms)
+        await self._note_answer(due, now_ms)
         return None
 
-    def _is_down(self, paper: Paper, caller: Caller, question: Question) -> bool:
-        # The first one may be in the cache.
-        return paper.verdict is not None and self.unavailable(caller, question)
+    def _is_down(self, due: PaperRenewal, caller: Caller, question: Question) -> bool:
+        """Return whether all sources of a question are known to be down, and remember it."""
+        # The first certificate may be in the cache, and a clock's sandbox has no circuits.
+        if due.paper.verdict is None or due.clock_run is not None:
+            return False
+        if not self.unavailable(caller, question):
+            return False
+        self._down.setdefault(_source_key(due), _Probe(due.paper.paper_id, 0))
+        return True
+
+    def _choose_probe(self, due: PaperRenewal, now_ms: int) -> None:
+        """Let a certificate be the one that is tried while its source is down, if none is."""
+        source, paper_id = _source_key(due), due.paper.paper_id
+        probe = self._down[source]
+        if probe.paper_id == paper_id or probe.at_ms <= now_ms - PROBE_LATE_MS:
+            self._down[source] = _Probe(paper_id, now_ms)
+
+    async def _note_answer(self, due: PaperRenewal, now_ms: int) -> None:
+        """Try again what has failed, if a source that was down answers again."""
+        source = _source_key(due)
+        if due.clock_run is None and self._down.pop(source, None) is not None:
+            await self._stored.wake(*source, now_ms)
 
     def _question(self, due: PaperRenewal, caller: Caller, *, reissues: bool) -> Question:
         """Return the question that renews a certificate. Raises `CallerError`."""
@@ -204,14 +240,5 @@ class Renewing:
         return self.purchasing.question(subject, document, query, caller, due.client)
 
 
-def _later_ms(due: PaperRenewal, now_ms: int, *, reissues: bool) -> int | None:
-    """Return when a certificate is renewed: as planned, unless the plan has changed meanwhile."""
-    paper = due.paper
-    assert paper.next_ms is not None
-    late = now_ms - paper.next_ms > LATE_MS
-    planned = next_renewal_ms(
-        paper, due.terms, now_ms if late else paper.next_ms, reissues=reissues
-    )
-    if planned is None:
-        return None
-    return planned if planned > now_ms and not paper.failures else paper.next_ms
+def _source_key(due: PaperRenewal) -> _SourceKey:
+    return due.mode, due.paper.kind, due.paper.uf

@@ -7,11 +7,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from balcao.core.documents import first_establishment
+from balcao.core.errors import NewIssueRefused
 from balcao.core.freshness import DAY_MS
 from balcao.core.ledger import Enqueue
 from balcao.core.observed_items import FindInMonth
 from balcao.core.paper_updates import PaperEvent, item_events
-from balcao.core.papers import ROOT_CHARACTERS, Paper
+from balcao.core.papers import ROOT_CHARACTERS, Paper, PaperKind
 from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.questions import Mode
 from balcao.core.renewals import plan_of
@@ -67,6 +68,12 @@ _BEGIN = (
 _POSTPONE = (
     "UPDATE wallet_paper SET next_ms = ?, renewing_ms = NULL"
     " WHERE paper_id = ? AND next_ms = ? AND attempts = ?"
+)
+# What waits for its end is left out: it was refused, and would be again.
+_WAKE = (
+    "UPDATE wallet_paper SET next_ms = ? WHERE kind = ? AND uf = ? AND failures > 0"
+    " AND next_ms > ? AND reason <> ? AND account_id IN (SELECT a.account_id FROM account AS a"
+    " JOIN wallet AS w ON w.account_id = a.account_id WHERE a.mode = ? AND w.clock_ms IS NULL)"
 )
 _MODE = "SELECT mode FROM account WHERE account_id = ?"
 _PRESENT = f"SELECT {_COLUMNS} FROM wallet_paper AS p WHERE p.paper_id = ?"  # noqa: S608 - ours
@@ -173,6 +180,16 @@ class Renewals:
         def work(connection: SqlConnection) -> None:
             with connection.transaction():
                 connection.execute(_POSTPONE, values)
+
+        await self._run_in_writer(work)
+
+    async def wake(self, mode: Mode, kind: PaperKind, uf: str, now_ms: int) -> None:
+        """Let the failed renewals of a kind be tried again now, of portfolios in real time."""
+        values = (now_ms, kind, uf, now_ms, NewIssueRefused.code, mode)
+
+        def work(connection: SqlConnection) -> None:
+            with connection.transaction():
+                connection.execute(_WAKE, values)
 
         await self._run_in_writer(work)
 
