@@ -14,12 +14,15 @@ from balcao.core.wallet import Recheck, WalletSettings, check_notices, check_rec
 from balcao.core.writing import whole
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import whole_number
+from balcao.web.pages.portfolio.clock_views import clock_shown
 from balcao.web.pages.portfolio.items import unseen
 from balcao.web.pages.portfolio.views import SETTINGS
 
 _DONE = {
     "salvo": "Avisos salvos.",
     "ja": "Este formulário já tinha sido enviado. Nada foi feito de novo.",
+    "relogio": "O relógio está avançando. Esta página mostra quando ele chega.",
+    "real": "A carteira voltou à hora real.",
 }
 AT_ONCE: Final = (
     ("nao", "Não", "tudo vai no resumo"),
@@ -32,6 +35,11 @@ _DAYS_MAX = 90
 
 async def show(context: PageContext) -> Response:
     """Show the settings."""
+    return await show_with(context, {})
+
+
+async def show_with(context: PageContext, complaints: Mapping[str, str]) -> Response:
+    """Show the settings as they are, with complaints about another form of the page."""
     settings = context.desk.wallets.settings(context.account.account_id)
     notices = settings.notices
     ceiling = context.desk.wallets.ceiling(context.account.account_id, context.now_ms())
@@ -42,7 +50,7 @@ async def show(context: PageContext) -> Response:
         "reconsultar": str(settings.recheck.a_cada_dias) if settings.recheck else "",
         **{f"{_PERSON}{user_id}": "1" for user_id in notices.pessoas},
     }
-    return await _page(context, typed, {}, message=_DONE.get(context.query("feito")))
+    return await _page(context, typed, complaints, message=_DONE.get(context.query("feito")))
 
 
 async def change(context: PageContext) -> Response:
@@ -136,4 +144,5 @@ async def _page(
         message=message,
         alert=complaints.get(""),
         unseen=await unseen(context),
+        clock=await clock_shown(context),
     )
