@@ -173,9 +173,9 @@ class Snapshot:
 
     def standing_of(self, rows: StoredCompany) -> tuple[str | None, str | None, str | None]:
         """Return the legal name, the status and its day of an establishment's rows, unmasked."""
-        fields = tidy(rows.establishment).split("\x1f", 7)
-        name = None if rows.company is None else tidy(rows.company).split("\x1f", 2)[1] or None
-        return name, STATUS_TEXTS.get(fields[5].zfill(2)), self._texts.day(fields[6])
+        _, _, _, _, _, status, day, _ = rows.establishment.split(b"\x1f", 7)
+        name = None if rows.company is None else _field(rows.company.split(b"\x1f", 2)[1]) or None
+        return name, STATUS_TEXTS.get(_field(status).zfill(2)), self._texts.day(_field(day))
 
     def establishments_of(
         self, roots: Collection[str]
@@ -398,6 +398,11 @@ class _Companies:
                 self.partners.setdefault(row[1:9], []).append(row)
             elif row[0] == TAX_REGIMES.tag:
                 self.tax_regimes.setdefault(row[1:9], []).append(row)
+
+
+def _field(stored: bytes) -> str:
+    """Return one field as `tidy` leaves it in its row."""
+    return tidy(stored).strip(" ")
 
 
 def _is_head_office(establishment: str) -> bool:
