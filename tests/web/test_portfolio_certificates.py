@@ -1,15 +1,21 @@
 """`/app/carteira/certidoes`: certificates of the portfolio, and their purchase (contract 20.7)."""
 
+import io
+import zipfile
 from datetime import timedelta
 from typing import Any
+
+import icalendar
+from python_calamine import CalamineWorkbook
 
 from balcao.core.calendar import civil_day
 from balcao.service.clock import system_now_ms
 from balcao.storage.connection import SqlConnection
+from tests.http.test_wallet_papers import pdf
 from tests.service import Client, Service
 from tests.watching import a_paper
-from tests.web.batches import BatchUser
-from tests.web.browser import Browser, signed_in
+from tests.web.batches import MULTIPART, BatchUser, multipart
+from tests.web.browser import Browser, PageResponse, signed_in
 
 CNPJ, OTHER = "90010001000100", "90010008000121"
 PATH = "/app/carteira/certidoes"
@@ -87,3 +93,67 @@ def test_ticked_certificates_are_renewed_by_a_batch(house: Service, who: Client)
     assert again.location in {begun.location, "/app/lotes"}
     states = [each for each in rows(browser.get(PATH)) if "Certidão federal" in each]
     assert all("Comprovante" in each for each in states)
+
+
+def test_certificates_entered_by_hand_and_files(house: Service, who: Client) -> None:
+    browser = signed_in(house, who)
+    item = watch(browser, CNPJ, ref="F-9")
+    page = f"/app/carteira/itens/{item}"
+    house.get(f"/consultas/v2/certidao-negativa-de-debitos-federal?cnpj={CNPJ}", who)
+    day = civil_day(system_now_ms()) + timedelta(20)
+
+    def sent(at: str, fields: dict[str, str], file: bytes) -> PageResponse:
+        return browser.upload(at, multipart(fields, file, "alvara.pdf"), MULTIPART)
+
+    alvara = {"nome": "Alvará de funcionamento", "valida_ate": f"{day}", "nota": "Prefeitura"}
+    wrong = sent(f"{page}/papeis", alvara, b"<html>")
+    assert (wrong.status, wrong.field("nome")) == (422, "Alvará de funcionamento")
+    assert "Deve ser um PDF que abre" in wrong.words
+    assert sent(f"{page}/papeis", alvara, pdf()).status == 303
+    shown = browser.get(page)
+    assert "Alvará de funcionamento" in shown.words
+    (at,) = shown.tree.xpath("//form[contains(@action, '/papeis/')][@enctype]/@action")
+    assert sent(at, {"valida_ate": f"{day + timedelta(365)}"}, b"").status == 303
+
+    content = browser.get(f"{PATH}/comprovantes.zip").content
+    names = sorted(zipfile.ZipFile(io.BytesIO(content)).namelist())
+    assert names[-1] == "indice.csv"
+    assert names[0] == f"{CNPJ}_ALVARA-DE.pdf"
+    assert names[1].startswith(f"{CNPJ}_EMPRESA-ATIVA")
+    sheet = house.get("/carteira/v1/planilha.xlsx", who)
+    book = CalamineWorkbook.from_filelike(io.BytesIO(sheet.body))
+    assert book.sheet_names == ["Resumo", "Certidões"]
+    header, first, second = book.get_sheet_by_name("Certidões").to_python()
+    titles = [dict(zip(header, row, strict=True))["Certidão"] for row in (first, second)]
+    assert titles == ["Certidão federal", "Alvará de funcionamento"]
+    assert house.get("/carteira/v1/planilha.xlsx?estado=boa", who).code == "PARAMETRO_INVALIDO"
+    none = house.get("/carteira/v1/recibos.zip?ate=2020-01-01", who)
+    assert zipfile.ZipFile(io.BytesIO(none.body)).namelist() == ["indice.csv"]
+    assert browser.post(f"{at}/remover").status == 303
+    assert "Alvará" not in browser.get(page).words
+
+
+def test_a_calendar_follows_its_certificates(house: Service, who: Client) -> None:
+    browser, program = signed_in(house, who), Browser(house)
+    item = watch(browser, CNPJ)
+    house.get(f"/consultas/v2/certidao-negativa-de-debitos-federal?cnpj={CNPJ}", who)
+    made = browser.post("/app/carteira/calendarios", {"nome": "Minhas certidões"})
+    (address,) = made.tree.xpath("//code/text()")
+    path = address[address.index("/app/") :]
+    feed = program.get(path)
+    assert feed.headers["content-type"] == "text/calendar; charset=utf-8"
+    assert feed.headers["referrer-policy"] == "no-referrer"
+    (event,) = icalendar.Calendar.from_ical(feed.content).walk("VEVENT")
+    assert str(event["summary"]).startswith("Vence: certidão federal de ")
+    assert (str(event["status"]), event["sequence"]) == ("CONFIRMED", 0)
+    same = program.get(path, if_none_match=feed.headers["etag"])
+    assert (same.status, same.content) == (304, b"")
+    browser.post(f"/app/carteira/itens/{item}/remover")
+    (gone,) = icalendar.Calendar.from_ical(program.get(path).content).walk("VEVENT")
+    assert (str(gone["status"]), gone["sequence"]) == ("CANCELLED", 1)
+    shown = browser.get("/app/carteira/calendarios")
+    assert path not in shown.text
+    (remove,) = shown.tree.xpath("//form[contains(@action, '/remover')]/@action")
+    assert browser.post(remove).status == 303
+    assert program.get(path).status == 404
+    assert program.get("/app/calendario/nada.ics").status == 404

@@ -15,18 +15,18 @@ import msgspec
 from balcao.batches.batch_context import CommitStep
 from balcao.batches.desk import BatchDesk, Upload
 from balcao.core.access import Caller
-from balcao.core.calendar import civil_day
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import InvalidParameter, ItemNotFound
 from balcao.core.paper_words import KINDS
 from balcao.core.papers import BOUGHT_BY, Paper, PaperKind, days_left
 from balcao.core.questions import Inquiry, Mode
 from balcao.core.renewals import query_of
-from balcao.core.wallet import SYNCED_AT_ONCE, WalletItem, WalletSettings
+from balcao.core.wallet import SYNCED_AT_ONCE, WalletItem
 from balcao.lookup.wallet import SealedPerson, WalletDesk
 from balcao.operations.certificates.lookup import PRICES
+from balcao.operations.contract import Operation
 from balcao.storage.batches import StoredBatch
-from balcao.storage.desk.wallet.paper_list import ListedPaper, PaperFilter, Standing
+from balcao.storage.desk.wallet.paper_list import ListedPaper, PaperFilter, standing_of
 
 # The price of a certificate from its source, which no row exceeds.
 GREATEST_PRICE: Final = PRICES["online"]
@@ -37,12 +37,6 @@ _ROWS_AT_ONCE = 500
 _A_COMPANY, _A_PERSON = Cnpj("00000000000191"), Cpf("00000000191")
 
 _encode = msgspec.json.Encoder().encode
-
-
-def standing_of(settings: WalletSettings, now_ms: int) -> Standing:
-    """Return the portfolio's day, which is that of its own clock if it has one."""
-    today = civil_day(now_ms if settings.clock_ms is None else settings.clock_ms)
-    return Standing(today, max(settings.notices.dias, default=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class PaperPurchases:
         desk = self.wallet.desk
         settings = desk.wallets.settings(account_id)
         today = standing_of(settings, self.wallet.now_ms()).today
-        operation = self.wallet.operations[BOUGHT_BY[kind]]
+        operation = self.operation_of(kind)
 
         def rows() -> Sequence[Mapping[str, Any]]:
             found = []
@@ -102,13 +96,17 @@ class PaperPurchases:
                 MEDIA_TYPE,
                 _pieces(await asyncio.to_thread(rows)),
                 idempotency_key,
-                f"Renovação: {KINDS[kind].lower()}",
+                name_of(kind),
                 batch_id=batch_id,
                 ceiling=ceiling,
                 of_wallet=True,
             ),
             also,
         )
+
+    def operation_of(self, kind: PaperKind) -> Operation:
+        """Return the operation that buys a kind."""
+        return self.wallet.operations[BOUGHT_BY[kind]]
 
     def _reissues(self, mode: Mode, *, is_person: bool) -> bool:
         """Return whether a federal source issues a new certificate while one is in force."""
@@ -142,6 +140,11 @@ class PaperPurchases:
         known = await asyncio.to_thread(self.wallet.desk.paper_list.known_items, account_id, items)
         if known < len(set(items)):
             raise ItemNotFound
+
+
+def name_of(kind: PaperKind) -> str:
+    """Return the name of a batch of these certificates."""
+    return f"Renovação: {KINDS[kind].lower()}"
 
 
 def row_of(

@@ -29,16 +29,17 @@ _UNSAFE = re.compile("[^0-9A-Za-z]+")
 
 
 class ReceiptOfRow(NamedTuple):
-    """A receipt of a row or a request.
+    """A receipt of a row or a request. `title`: of a file without an operation.
 
     `content` is read when the receipt is written; empty: its bytes are no longer stored, which the
     index states.
     """
 
-    operation: Operation
+    operation: Operation | None
     row: StoredRow
     receipt: Receipt
     content: Iterable[bytes]
+    title: str = ""
 
 
 def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
@@ -52,7 +53,7 @@ def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
     names: set[str] = {INDEX}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # PDFs are compressed
         for each in receipts:
-            name = _free(receipt_name(each.operation, each.row, each.receipt), names)
+            name = _free(receipt_name(each.operation, each.row, each.receipt, each.title), names)
             written = _copied(archive, name, each.content)
             if written:
                 names.add(name)
@@ -61,7 +62,9 @@ def write_receipts(file: IO[bytes], receipts: Iterable[ReceiptOfRow]) -> None:
         archive.writestr(INDEX, index.getvalue(), zipfile.ZIP_DEFLATED)
 
 
-def receipt_name(operation: Operation, row: StoredRow, receipt: Receipt) -> str:
+def receipt_name(
+    operation: Operation | None, row: StoredRow, receipt: Receipt, title: str = ""
+) -> str:
     """Return an ASCII name such as `12345678000195_PADARIA-DO-ZE_federal_2027-01-15.pdf`.
 
     A person's has the row's `ref`, or its line, instead of CPF and name.
@@ -72,7 +75,10 @@ def receipt_name(operation: Operation, row: StoredRow, receipt: Receipt) -> str:
         who = [document, short_name(about.name or "") if about else ""]
     else:
         who = [_UNSAFE.sub("-", row.ref or "").strip("-") or f"linha-{row.line}"]
-    kind = f"estadual-{about.uf}" if about and about.uf else operation.form.slug.split("-")[-1]
+    if operation is None:
+        kind = short_name(title) or "certidao"
+    else:
+        kind = f"estadual-{about.uf}" if about and about.uf else operation.form.slug.split("-")[-1]
     day = about.validity[:10] if about and about.validity else ""
     return "_".join(part for part in (*who, kind, day) if part) + f".{extension_of(receipt)}"
 
@@ -99,9 +105,9 @@ def _copied(archive: zipfile.ZipFile, name: str, content: Iterable[bytes]) -> bo
     return True
 
 
-def _verdict(operation: Operation, about: ReceiptSubject | None) -> str:
+def _verdict(operation: Operation | None, about: ReceiptSubject | None) -> str:
     """Return the verdict's display name, empty if no certificate was issued."""
-    if about is None or about.verdict == "none":
+    if operation is None or about is None or about.verdict == "none":
         return ""
     return operation.verdicts[about.verdict][0]
 

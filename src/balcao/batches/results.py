@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, TypeVar
+from typing import IO, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -82,6 +82,13 @@ def _json_line(columns: ResultColumns, row: ResultRow) -> bytes:
     return line + b"\n"
 
 
+class SheetPlace(NamedTuple):
+    """Where the temporary files of a spreadsheet go, and what checks that they fit."""
+
+    folder: Path
+    check_room: Callable[[int], None]
+
+
 class ResultFile:
     """A finished unnamed file, deleted when it is closed."""
 
@@ -119,7 +126,7 @@ class Results:
         """`address`: the service's, for links in spreadsheets."""
         self.slots = slots
         self._context = context
-        self._blobs = blobs
+        self.blobs = blobs
         self._admission = admission
         self._address = address
         self._stored = context.parts.desk.batches
@@ -150,7 +157,7 @@ class Results:
             folder, check_room = self._context.folder, self._admission.check_disk
             write_rows(form, file, written, rows, about, folder=folder, check_room=check_room)
 
-        return self._written(batch, write)
+        return self._written(batch.account_id, write)
 
     def _rows(self, batch: StoredBatch, columns: ColumnMap) -> Iterator[ResultRow]:
         """Yield each row with its answer; repeated rows have that of the first equal one."""
@@ -195,7 +202,7 @@ class Results:
 
     async def receipts(self, batch: StoredBatch) -> ResultFile:
         """Write a ZIP of the receipts of all rows. Raises as `result`."""
-        content, operation = receipt_reader(self._blobs), self._operation(batch)
+        content, operation = receipt_reader(self.blobs), self._operation(batch)
 
         def write(file: IO[bytes]) -> None:
             write_receipts(
@@ -207,16 +214,30 @@ class Results:
             )
 
         async with self.slots.slot(batch.account_id):
-            return await asyncio.to_thread(self._written, batch, write)
+            return await asyncio.to_thread(self._written, batch.account_id, write)
 
-    def _written(self, batch: StoredBatch, write: Callable[[IO[bytes]], None]) -> ResultFile:
+    async def other(
+        self, account_id: int, write: Callable[[IO[bytes], SheetPlace], None]
+    ) -> ResultFile:
+        """Write another file of an account, in a thread. Raises `FileRunning`, `NoFileSpace`.
+
+        `write` also gets where temporary files of a spreadsheet are written.
+        """
+        place = SheetPlace(self._context.folder, self._admission.check_disk)
+        self._admission.check_disk()
+        async with self.slots.slot(account_id):
+            return await asyncio.to_thread(
+                self._written, account_id, lambda file: write(file, place)
+            )
+
+    def _written(self, account_id: int, write: Callable[[IO[bytes]], None]) -> ResultFile:
         """Write a temporary file; delete it if that fails."""
         self._context.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile(dir=self._context.folder))
             write(file)
             stack.pop_all()
-        return ResultFile(file, self.slots, batch.account_id)
+        return ResultFile(file, self.slots, account_id)
 
     def _while_space(self, rows: Iterable[T]) -> Iterator[T]:
         """Yield the rows, and raise `NoFileSpace` when the disk runs short of space."""

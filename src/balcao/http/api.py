@@ -4,8 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from balcao.accounts.calendars import PaperCalendars
 from balcao.accounts.webhooks.desk import WebhookDesk
 from balcao.batches.desk import BatchDesk
+from balcao.batches.paper_files import PaperFiles
+from balcao.batches.paper_purchases import PaperPurchases
 from balcao.batches.results import Results
 from balcao.core.clock import ClockState
 from balcao.core.questions import Mode
@@ -22,10 +25,13 @@ from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
+from balcao.http.wallet_calendars import WalletCalendarRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
 from balcao.http.wallet_clock import WalletClockRoutes
+from balcao.http.wallet_files import WalletFileRoutes
 from balcao.http.wallet_lists import WalletListRoutes
 from balcao.http.wallet_papers import WalletPaperRoutes
+from balcao.http.wallet_purchases import WalletPurchaseRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.lookup.context import Parts
 from balcao.lookup.source_status import StatusReader
@@ -60,6 +66,7 @@ def build(
     """
     desk, now_ms = parts.desk, parts.now_ms
     pages = EventPages(desk.events, now_ms)
+    calendars = PaperCalendars(desk, settings.address, now_ms, new_id)
     access = MetricsAccess(settings.proxies, settings.metrics_token.get_secret_value())
     receipts = ReceiptRoutes(desk, blobs, parts.forget_callbacks)
     return [
@@ -75,6 +82,9 @@ def build(
         *routes_of(WalletRoutes(parts, wallet)),
         *routes_of(WalletListRoutes(parts, wallet, batches, searches)),
         *routes_of(WalletPaperRoutes(parts, wallet, blobs, receipts)),
+        *routes_of(WalletCalendarRoutes(parts, calendars)),
+        *routes_of(WalletFileRoutes(parts, PaperFiles(parts, results))),
+        *routes_of(WalletPurchaseRoutes(parts, PaperPurchases(batches, wallet))),
         *routes_of(WalletChangeRoutes(pages)),
         *routes_of(WalletClockRoutes(parts)),
         *routes_of(Probes(metrics, desk, months, now_ms, clock, access)),

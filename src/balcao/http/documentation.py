@@ -21,10 +21,13 @@ from balcao.http.receipts import ReceiptRoutes
 from balcao.http.routes import Route, lookups, routes_of
 from balcao.http.searches import Searches
 from balcao.http.wallet import WalletRoutes
+from balcao.http.wallet_calendars import WalletCalendarRoutes
 from balcao.http.wallet_changes import WalletChangeRoutes
 from balcao.http.wallet_clock import WalletClockRoutes
+from balcao.http.wallet_files import WalletFileRoutes
 from balcao.http.wallet_lists import WalletListRoutes
 from balcao.http.wallet_papers import WalletPaperRoutes
+from balcao.http.wallet_purchases import WalletPurchaseRoutes
 from balcao.http.webhooks import WebhookRoutes
 from balcao.operations import OPERATIONS
 from balcao.operations.contract import Operation
@@ -56,6 +59,9 @@ def declared_routes(operations: Mapping[Subject, Operation]) -> Sequence[Route]:
         *routes_of(WalletListRoutes),
         *routes_of(WalletPaperRoutes),
         *routes_of(WalletChangeRoutes),
+        *routes_of(WalletCalendarRoutes),
+        *routes_of(WalletPurchaseRoutes),
+        *routes_of(WalletFileRoutes),
         *routes_of(WalletClockRoutes),
         *routes_of(WebhookRoutes),
     ]

@@ -208,6 +208,14 @@ async def _watch(desk: Desk, account_id: int) -> None:
             " failures) SELECT paper_id, account_id, ?, 1, 2, 3 FROM wallet_paper",
             ODD,
         ),
+        (
+            f"INSERT INTO wallet_calendar VALUES (?, ?, 1, ?, NULL, ?, {at})",
+            "c1", account_id, ODD, b"\0t",
+        ),
+        (
+            f"INSERT INTO wallet_calendar_entry VALUES (?, ?, ?, ?, 2, {at}, NULL)",
+            "c1", "p1", "2026-12-31", b"\0d",
+        ),
     )  # fmt: skip
     for sql, *values in statements:
         desk.engine.connection.execute(str(sql), values)

@@ -48,3 +48,20 @@ class PaperNotFound(NotFound):
     code = "CERTIDAO_NAO_ENCONTRADA"
     message = "Este item não tem uma certidão com este id."
     short = "Certidão não encontrada"
+
+
+class CalendarNotFound(NotFound):
+    """The account has no such calendar."""
+
+    code = "CALENDARIO_NAO_ENCONTRADO"
+    message = "Não há um calendário com este id nesta conta."
+    short = "Calendário não encontrado"
+
+
+class TooManyCalendars(CallerError):
+    """The account has as many calendars as it may have."""
+
+    status = 409
+    code = "CALENDARIOS_DEMAIS"
+    message = "A conta já tem 50 calendários. Remova um antes de criar outro."
+    short = "Calendários demais"

@@ -45,6 +45,7 @@ from balcao.storage.desk.rechecks import Rechecks
 from balcao.storage.desk.recovery_codes import RecoveryCodes
 from balcao.storage.desk.secrets import SecretRotations
 from balcao.storage.desk.wallet import Wallets
+from balcao.storage.desk.wallet.calendars import Calendars
 from balcao.storage.desk.wallet.clock import PortfolioClocks
 from balcao.storage.desk.wallet.clock_months import ClockMonths
 from balcao.storage.desk.wallet.expiries import Expiries
@@ -76,9 +77,9 @@ class Desk(DeskQueries):
     `batch_files` (the space that batches take), `budgets`, `events`, `event_readers` (people's
     visits and messages), `webhooks`, `webhook_deliveries`, `purchases` (of portfolios), `rechecks`
     (their scheduled lookups), `renewals` (of their certificates), `paper_notices`, `wallets`
-    (portfolios), `paper_list` (their certificates), `manual_papers` (those entered by hand),
-    `expiries` (their last days), `paper_acts`, `portfolio_clocks` and `clock_months` (of test
-    accounts), `portfolio_views` (for pages), `months` (changes of the month in use), `totals`
+    (portfolios), `paper_list` (their certificates), `calendars`, `manual_papers` (certificates
+    entered by hand), `expiries` (their last days), `paper_acts`, `portfolio_clocks` and
+    `clock_months` (of test accounts), `portfolio_views` (for pages), `months` (changes of the month in use), `totals`
     (charges by day), `exports` (files that take long to write), `availability` (success of
     sources), `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
     `receipt_marks` (shared with the store of receipts), `secrets` (replacements of the
@@ -109,6 +110,7 @@ class Desk(DeskQueries):
         self.paper_notices = PaperNotices(engine)
         self.wallets = Wallets(engine)
         self.paper_list = PaperList(engine)
+        self.calendars = Calendars(engine)
         self.portfolio_clocks = PortfolioClocks(engine)
         self.clock_months = ClockMonths(engine)
         self.manual_papers = ManualPapers(engine)

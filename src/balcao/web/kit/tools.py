@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from balcao.accounts.calendars import PaperCalendars
 from balcao.accounts.mail.outbox import Outbox
 from balcao.accounts.seal import Seal
 from balcao.accounts.webhooks.desk import WebhookDesk
 from balcao.batches.desk import BatchDesk
+from balcao.batches.paper_files import PaperFiles
 from balcao.batches.paper_purchases import PaperPurchases
 from balcao.batches.results import Results
 from balcao.core.questions import Mode
@@ -75,6 +77,16 @@ class Tools:
     def purchases(self) -> PaperPurchases:
         """Purchases of certificates on request."""
         return PaperPurchases(self.batches, self.wallet)
+
+    @property
+    def paper_files(self) -> PaperFiles:
+        """Files of certificates."""
+        return PaperFiles(self.parts, self.results)
+
+    @property
+    def calendars(self) -> PaperCalendars:
+        """The calendars of certificates."""
+        return PaperCalendars(self.desk, self.settings.address, self.now_ms, self.new_id)
 
     @property
     def now_ms(self) -> Callable[[], int]:

@@ -10,8 +10,14 @@ from balcao.core.purchases import UNPLANNED_MS
 from balcao.core.wallet import WalletItem
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.item_events import write_item_events
+from balcao.storage.desk.wallet.calendars import forget_entries
 from balcao.storage.desk.wallet.paper_list import STATE, Standing
-from balcao.storage.desk.wallet.papers import link_papers, plan_papers_again, unlink_papers
+from balcao.storage.desk.wallet.papers import (
+    link_papers,
+    linked_papers,
+    plan_papers_again,
+    unlink_papers,
+)
 from balcao.storage.desk.wallet.planning import NO_REGISTRY, Entry, Plan, RegistryOf
 from balcao.storage.desk.wallet.rows import (
     ITEM_COLUMNS,
@@ -216,8 +222,10 @@ def mark_handled(connection: SqlConnection, item_id: str, at_ms: int | None) -> 
 
 
 def erase_items(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -> None:
-    """Delete items, in force or not, with their labels and certificates."""
+    """Delete items, in force or not, with their labels, certificates and calendar entries."""
+    papers = linked_papers(connection, item_ids)
     unlink_papers(connection, item_ids, now_ms)
+    forget_entries(connection, papers)
     for some in pieces(item_ids, _NAMED_AT_ONCE):
         connection.execute(_UNTAG.format(places=_places(some)), some)
         connection.execute(

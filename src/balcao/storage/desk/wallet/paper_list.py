@@ -7,9 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from balcao.core.calendar import civil_day
 from balcao.core.paper_filters import EXPIRIES, FIRST_DAY, WITHOUT, DayRange, Expiry, day_ranges
 from balcao.core.papers import Paper, PaperKind, PaperState
-from balcao.core.wallet import WalletItem
+from balcao.core.wallet import WalletItem, WalletSettings
 from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.wallet.papers import PAPER_COLUMNS, paper_of
 from balcao.storage.desk.wallet.rows import ITEM_COLUMNS, item_of, pieces
@@ -90,6 +91,12 @@ class Standing(NamedTuple):
     @property
     def values(self) -> tuple[str, str]:
         return self.today.isoformat(), (self.today + timedelta(self.notice_days)).isoformat()
+
+
+def standing_of(settings: WalletSettings, now_ms: int) -> Standing:
+    """Return the portfolio's day, which is that of its own clock if it has one."""
+    today = civil_day(now_ms if settings.clock_ms is None else settings.clock_ms)
+    return Standing(today, max(settings.notices.dias, default=0))
 
 
 class ListedPaper(NamedTuple):

@@ -113,12 +113,19 @@ def plan_papers_again(connection: SqlConnection, item_ids: Sequence[str]) -> Non
 
 def unlink_papers(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -> None:
     """Take all certificates from items that end or are deleted."""
+    linked = linked_papers(connection, item_ids)
+    for some in pieces(item_ids, _PAPERS_AT_ONCE):
+        connection.execute(_UNLINK.format(places=_places(some)), some)
+    delete_unlinked(connection, linked, now_ms)
+
+
+def linked_papers(connection: SqlConnection, item_ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of items' certificates."""
     linked = set[str]()
     for some in pieces(item_ids, _PAPERS_AT_ONCE):
         rows = connection.execute(_LINKED.format(places=_places(some)), some).fetchall()
         linked.update(str(paper_id) for (paper_id,) in rows)
-        connection.execute(_UNLINK.format(places=_places(some)), some)
-    delete_unlinked(connection, sorted(linked), now_ms)
+    return sorted(linked)
 
 
 def delete_unlinked(connection: SqlConnection, paper_ids: Sequence[str], now_ms: int) -> None:

@@ -22,12 +22,14 @@ _DONE = {
     "incluido": "Incluído na carteira. As próximas mudanças aparecem aqui.",
     "ja": "Este documento já estava na carteira. Os dados informados foram salvos.",
     "salvo": "Item salvo.",
+    "papel": "Certidão salva.",
+    "papel_removido": "Certidão removida.",
 }
 
 
 async def show(context: PageContext) -> Response:
     """Show the item."""
-    return await _page(context, {}, message=_DONE.get(context.query("feito")))
+    return await item_page(context, {}, message=_DONE.get(context.query("feito")))
 
 
 async def change(context: PageContext) -> Response:
@@ -40,7 +42,7 @@ async def change(context: PageContext) -> Response:
         except CallerError as error:
             complaints = complaint_about(error)
     if complaints:
-        return await _page(context, complaints)
+        return await item_page(context, complaints)
     return context.redirect(item_path(item_id), feito="salvo")
 
 
@@ -51,9 +53,14 @@ async def remove(context: PageContext) -> Response:
     return context.redirect(PATH, feito="removido")
 
 
-async def _page(
-    context: PageContext, complaints: Mapping[str, str], message: str | None = None
+async def item_page(
+    context: PageContext,
+    complaints: Mapping[str, str],
+    message: str | None = None,
+    *,
+    of_paper: bool = False,
 ) -> Response:
+    """Return the page of the item. `of_paper`: the form of a certificate was refused."""
     account_id = context.account.account_id
     item = context.desk.wallets.one(account_id, context.request.path_params["item_id"])
     views = context.desk.portfolio_views
@@ -61,7 +68,7 @@ async def _page(
         views.timeline, account_id, item.item_id, EVENTS_SHOWN
     )  # fmt: skip
     (view,) = await item_views(context, [ListedItem(item, None)])
-    typed = dict(context.form) or {
+    stored = {
         "ref": item.reference or "",
         "etiquetas": ", ".join(item.tags),
         **watched_fields(item.watched),
@@ -74,7 +81,9 @@ async def _page(
         papers=await papers_of_item(context, view),
         events=[event_view(event) for event in events],
         events_max=EVENTS_SHOWN,
-        typed=typed,
+        typed=stored if of_paper else dict(context.form) or stored,
+        paper_typed=dict(context.form) if of_paper else {},
+        of_paper=of_paper,
         choices=watch_choices(item.document, is_person=item.is_person),
         complaints=complaints,
         alert=complaints.get(""),

@@ -1,18 +1,23 @@
 """`/app/carteira`: the items of the account's portfolio, with filters."""
 
 import asyncio
+from collections.abc import Sequence
 
 from starlette.responses import Response
 
 from balcao.core.company import STATUS_TEXTS
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf
+from balcao.core.paper_filters import day_ranges
 from balcao.storage.desk.portfolio_views import ListFilter
+from balcao.storage.desk.wallet.paper_list import PaperFilter, standing_of
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
+from balcao.web.pages.portfolio.paper_views import PaperView, paper_views
 from balcao.web.pages.portfolio.views import PATH, item_views
 
 ON_A_PAGE = 100
+EXPIRING_SHOWN = 5
 _WORDS_MAX = 80
 STATUSES: filters.Options = [
     ("", "todas"),
@@ -49,6 +54,7 @@ async def show(context: PageContext) -> Response:
     return context.page(
         "carteira.html",
         views=await item_views(context, listed),
+        expiring=await expiring_papers(context),
         count=count,
         in_all=wallets.count(account_id),
         items_max=context.settings.wallet_items_max,
@@ -64,6 +70,17 @@ async def show(context: PageContext) -> Response:
         message=_DONE.get(fields.get("feito", "")),
         unseen=await unseen(context),
     )
+
+
+async def expiring_papers(context: PageContext) -> Sequence[PaperView]:
+    """Return the first certificates to expire within 30 days."""
+    account_id, desk = context.account.account_id, context.desk
+    standing = standing_of(desk.wallets.settings(account_id), context.now_ms())
+    chosen = PaperFilter(days=day_ranges(standing.today)["30"])
+    page = await asyncio.to_thread(
+        desk.paper_list.page, account_id, chosen, standing, 0, EXPIRING_SHOWN
+    )
+    return await paper_views(context, page.papers, standing.today)
 
 
 async def unseen(context: PageContext) -> int:

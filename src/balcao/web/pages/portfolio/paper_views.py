@@ -8,14 +8,13 @@ from typing import Final
 
 from markupsafe import Markup
 
-from balcao.batches.paper_purchases import standing_of
 from balcao.core.certificates import Verdict
 from balcao.core.notices import Tone
 from balcao.core.paper_words import STATES, share_left, title_of, until_in_words
 from balcao.core.papers import NOT_ISSUED, OF_ROOT, Paper
 from balcao.core.renewals import AFTER_THE_END
 from balcao.storage.desk.portfolio_views import ListedItem
-from balcao.storage.desk.wallet.paper_list import ListedPaper, PaperFilter
+from balcao.storage.desk.wallet.paper_list import ListedPaper, PaperFilter, standing_of
 from balcao.web.kit import drawing
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.words.vocabulary import CODES

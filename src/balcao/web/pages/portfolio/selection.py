@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from balcao.batches.paper_purchases import standing_of
 from balcao.core.paper_filters import EXPIRIES, WITHOUT, DayRange, day_ranges
 from balcao.core.paper_words import KINDS
 from balcao.core.papers import PaperState
-from balcao.storage.desk.wallet.paper_list import PaperFilter, Standing
+from balcao.storage.desk.wallet.paper_list import PaperFilter, Standing, standing_of
 from balcao.web.kit import filters
 from balcao.web.kit.context import PageContext
 from balcao.web.pages.portfolio.paper_views import CERTIFICATES

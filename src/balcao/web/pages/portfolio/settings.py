@@ -1,5 +1,6 @@
 """`/app/carteira/avisos`: who is sent e-mails and when, the ceiling, and rechecks. For managers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,7 +11,14 @@ from balcao.core.budgets import CEILING_MAX
 from balcao.core.errors import CallerError, FormDone, InvalidParameter
 from balcao.core.people import User
 from balcao.core.problems import problem_of
-from balcao.core.wallet import Recheck, WalletSettings, check_notices, check_recheck
+from balcao.core.wallet import (
+    Recheck,
+    Renewal,
+    WalletSettings,
+    check_notices,
+    check_recheck,
+    check_renewal,
+)
 from balcao.core.writing import whole
 from balcao.web.kit.context import PageContext
 from balcao.web.kit.typed import whole_number
@@ -48,6 +56,8 @@ async def show_with(context: PageContext, complaints: Mapping[str, str]) -> Resp
         "imediatos": notices.imediatos,
         "teto": str(ceiling) if ceiling else "",
         "reconsultar": str(settings.recheck.a_cada_dias) if settings.recheck else "",
+        "dias": ", ".join(map(str, notices.dias)),
+        **_renewal_fields(settings.renew),
         **{f"{_PERSON}{user_id}": "1" for user_id in notices.pessoas},
     }
     return await _page(context, typed, complaints, message=_DONE.get(context.query("feito")))
@@ -56,6 +66,7 @@ async def show_with(context: PageContext, complaints: Mapping[str, str]) -> Resp
 async def change(context: PageContext) -> Response:
     """Change the settings."""
     ceiling, days, complaints = _numbers(context)
+    noticed, renewal = _notice_days(context, complaints), _renewal(context, complaints)
     if complaints:
         return await _page(context, context.form, complaints)
     people = tuple(
@@ -67,6 +78,7 @@ async def change(context: PageContext) -> Response:
             "resumo_as": context.typed("resumo_as")[:5] or None,
             "imediatos": context.typed("imediatos"),
             "pessoas": people,
+            "dias": before.notices.dias if noticed is None else noticed,
         }
         if changes["imediatos"] not in {value for value, *_ in AT_ONCE}:
             raise InvalidParameter("avisos.imediatos: escolha um.")
@@ -78,7 +90,7 @@ async def change(context: PageContext) -> Response:
         elif recheck is None or recheck.a_cada_dias != days:
             recheck = Recheck(days, None if recheck is None else recheck.assuntos)
             check_recheck(recheck, "reconsultar_padrao")
-        return msgspec.structs.replace(before, notices=notices, recheck=recheck)
+        return msgspec.structs.replace(before, notices=notices, recheck=recheck, renew=renewal)
 
     account_id, now = context.account.account_id, context.now_ms()
     wallets, tools = context.desk.wallets, context.tools
@@ -106,6 +118,45 @@ def _numbers(context: PageContext) -> tuple[int, int | None, dict[str, str]]:
         if days is None or not 1 <= days <= _DAYS_MAX:
             complaints["reconsultar"] = f"Informe um número de 1 a {_DAYS_MAX}, ou deixe vazio."
     return ceiling or 0, days, complaints
+
+
+def _notice_days(context: PageContext, complaints: dict[str, str]) -> tuple[int, ...] | None:
+    """Return the days left in which a last day is noticed; None: the form has none."""
+    if "dias" not in context.form:
+        return None
+    texts = [text for text in re.split(r"[,;\s]+", context.typed("dias")) if text]
+    days = tuple(number for text in texts if (number := whole_number(text)) is not None)
+    if len(days) < len(texts):
+        complaints["dias"] = "Informe números de dias, como 10, 5, 1."
+    return tuple(sorted(days, reverse=True))
+
+
+def _renewal_fields(renewal: Renewal | None) -> Mapping[str, str]:
+    """Return the fields of a renewal; those of the usual one, unticked, if there is none."""
+    shown = renewal or Renewal()
+    begins, _, ends = shown.janela.partition("-")
+    return {
+        "renovar": "1" if renewal else "",
+        "dias_antes": str(shown.dias_antes),
+        "janela_de": begins,
+        "janela_ate": ends,
+        "dias_uteis": "1" if shown.dias_uteis else "",
+    }
+
+
+def _renewal(context: PageContext, complaints: dict[str, str]) -> Renewal | None:
+    if not context.typed("renovar"):
+        return None
+    renewal = Renewal(
+        whole_number(context.typed("dias_antes")) or 0,
+        f"{context.typed('janela_de')[:5]}-{context.typed('janela_ate')[:5]}",
+        bool(context.typed("dias_uteis")),
+    )
+    try:
+        check_renewal(renewal, "renovar")
+    except InvalidParameter as error:
+        complaints |= _complaint(error)
+    return renewal
 
 
 def _complaint(error: CallerError) -> dict[str, str]:

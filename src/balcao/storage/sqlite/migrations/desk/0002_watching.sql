@@ -199,6 +199,32 @@ CREATE TABLE wallet_paper_before (
 ) STRICT;
 CREATE INDEX wallet_paper_before_of_account ON wallet_paper_before (account_id);
 
+-- Calendars that programs subscribe to by a secret address (docs/adr/0119).
+CREATE TABLE wallet_calendar (
+    calendar_id TEXT    NOT NULL PRIMARY KEY,  -- a UUID of version 7
+    account_id  INTEGER NOT NULL REFERENCES account (account_id),
+    user_id     INTEGER NULL,      -- made by this person, and ends with them; no reference
+    name        TEXT    NULL,
+    chosen      TEXT    NULL,      -- JSON: client, label, states; NULL: everything
+    token_hash  BLOB    NOT NULL,  -- of the address
+    created_ms  INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX wallet_calendar_by_token ON wallet_calendar (token_hash);
+CREATE INDEX wallet_calendar_of_account ON wallet_calendar (account_id, calendar_id);
+
+-- The events that a calendar last had, so that later ones move or cancel them.
+CREATE TABLE wallet_calendar_entry (
+    calendar_id  TEXT    NOT NULL REFERENCES wallet_calendar (calendar_id) ON DELETE CASCADE,
+    paper_id     TEXT    NOT NULL,  -- no reference: a removed one stays for 30 days
+    last_day     TEXT    NOT NULL,  -- YYYY-MM-DD
+    digest       BLOB    NOT NULL,  -- of what is shown
+    sequence     INTEGER NOT NULL,
+    changed_ms   INTEGER NOT NULL,
+    cancelled_ms INTEGER NULL,
+    PRIMARY KEY (calendar_id, paper_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX wallet_calendar_entry_of_paper ON wallet_calendar_entry (paper_id);
+
 -- Changes of the month in use, once for the installation, whatever node changed first.
 CREATE TABLE month_switch (
     switch_id  INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
