@@ -130,7 +130,7 @@ def test_certificates_entered_by_hand_and_files(house: Service, who: Client) -> 
     none = house.get("/carteira/v1/recibos.zip?ate=2020-01-01", who)
     assert zipfile.ZipFile(io.BytesIO(none.body)).namelist() == ["indice.csv"]
     assert browser.post(f"{at}/remover").status == 303
-    assert "Alvará" not in browser.get(page).words
+    assert "Prefeitura" not in browser.get(page).words
 
 
 def test_a_calendar_follows_its_certificates(house: Service, who: Client) -> None:
