@@ -25,7 +25,7 @@ def test_certificates_are_bought_now_in_a_batch(world: Service) -> None:
     item = watch(world, cliente="loja-7", ref="17")
     branch = watch(world, BRANCH)
     body = {"papel": "certidao_federal", "itens": [item, branch], "teto_creditos": 2}
-    keyed = {"idempotency_key": "renovar-1"}
+    keyed: dict[str, Any] = {"idempotency_key": "renovar-1"}
     made = send(world, "POST", RENEW, body, **keyed)
     assert (made.status, made.json["estado"]) == (201, "recebido")
     assert made.headers["location"] == f"/lotes/v1/{made.json['id']}"
@@ -61,7 +61,7 @@ def test_purchases_that_make_no_sense(world: Service) -> None:
 
 
 def test_a_calendar_is_made_listed_and_removed(world: Service) -> None:
-    keyed = {"idempotency_key": "calendario-1"}
+    keyed: dict[str, Any] = {"idempotency_key": "calendario-1"}
     body = {"nome": "Loja 7", "filtro": {"cliente": "loja-7", "estado": "valida"}}
     made = send(world, "POST", CALENDARS, body, **keyed)
     assert (made.status, len(made.json["endereco"].rpartition("/")[2])) == (201, 47)

@@ -1777,6 +1777,121 @@ class Balcao(SyncClient):
             )
         )
 
+    def calendarios(
+        self, *, limite: int | None = None, cursor: str | None = None
+    ) -> Answer[types.RespostaCalendarios]:
+        """Listar calendários.
+
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return self._ask(
+            Call("GET", "/carteira/v1/calendarios", query={"limite": limite, "cursor": cursor})
+        )
+
+    def criar_calendario(
+        self, body: types.NovoCalendario, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaCalendario]:
+        """Criar calendário."""
+        return self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/calendarios",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def remover_calendario(self, id: str) -> Answer[types.RespostaCalendario]:
+        """Remover calendário.
+
+        id: O `id` do calendário.
+        """
+        return self._ask(Call("DELETE", "/carteira/v1/calendarios/{}", documents=(id,)))
+
+    def renovar_certidoes(
+        self, body: types.RenovacaoAgora, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaLoteNovo]:
+        """Renovar certidões agora."""
+        return self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/renovar",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    def recibos_da_carteira(
+        self,
+        *,
+        de: str | None = None,
+        ate: str | None = None,
+        estado: str | None = None,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+    ) -> Answer[bytes]:
+        """Baixar os comprovantes das certidões.
+
+        de: Certidões que vencem a partir deste dia: AAAA-MM-DD.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        cliente: Só as dos itens deste cliente.
+        etiqueta: Só as dos itens com esta etiqueta.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/recibos.zip",
+                query={
+                    "de": de,
+                    "ate": ate,
+                    "estado": estado,
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                },
+                response_type="bytes",
+            )
+        )
+
+    def planilha_da_carteira(
+        self,
+        *,
+        de: str | None = None,
+        ate: str | None = None,
+        estado: str | None = None,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+    ) -> Answer[bytes]:
+        """Baixar a planilha das certidões.
+
+        de: Certidões que vencem a partir deste dia: AAAA-MM-DD.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        cliente: Só as dos itens deste cliente.
+        etiqueta: Só as dos itens com esta etiqueta.
+        """
+        return self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/planilha.xlsx",
+                query={
+                    "de": de,
+                    "ate": ate,
+                    "estado": estado,
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                },
+                response_type="bytes",
+            )
+        )
+
     def relogio_da_carteira(self) -> Answer[types.RespostaRelogio]:
         """Consultar relógio de teste."""
         return self._ask(Call("GET", "/carteira/v1/relogio"))
@@ -3598,6 +3713,121 @@ class BalcaoAsync(AsyncClient):
                     "item": item,
                     "limite": limite,
                 },
+            )
+        )
+
+    async def calendarios(
+        self, *, limite: int | None = None, cursor: str | None = None
+    ) -> Answer[types.RespostaCalendarios]:
+        """Listar calendários.
+
+        limite: Quantos por página, de 1 a 1000.
+        cursor: O `cursor` da página anterior.
+        """
+        return await self._ask(
+            Call("GET", "/carteira/v1/calendarios", query={"limite": limite, "cursor": cursor})
+        )
+
+    async def criar_calendario(
+        self, body: types.NovoCalendario, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaCalendario]:
+        """Criar calendário."""
+        return await self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/calendarios",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def remover_calendario(self, id: str) -> Answer[types.RespostaCalendario]:
+        """Remover calendário.
+
+        id: O `id` do calendário.
+        """
+        return await self._ask(Call("DELETE", "/carteira/v1/calendarios/{}", documents=(id,)))
+
+    async def renovar_certidoes(
+        self, body: types.RenovacaoAgora, *, idempotency_key: str | None = None
+    ) -> Answer[types.RespostaLoteNovo]:
+        """Renovar certidões agora."""
+        return await self._ask(
+            Call(
+                "POST",
+                "/carteira/v1/renovar",
+                idempotent=True,
+                idempotency_key=idempotency_key,
+                content=as_json(body),
+            )
+        )
+
+    async def recibos_da_carteira(
+        self,
+        *,
+        de: str | None = None,
+        ate: str | None = None,
+        estado: str | None = None,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+    ) -> Answer[bytes]:
+        """Baixar os comprovantes das certidões.
+
+        de: Certidões que vencem a partir deste dia: AAAA-MM-DD.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        cliente: Só as dos itens deste cliente.
+        etiqueta: Só as dos itens com esta etiqueta.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/recibos.zip",
+                query={
+                    "de": de,
+                    "ate": ate,
+                    "estado": estado,
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                },
+                response_type="bytes",
+            )
+        )
+
+    async def planilha_da_carteira(
+        self,
+        *,
+        de: str | None = None,
+        ate: str | None = None,
+        estado: str | None = None,
+        cliente: str | None = None,
+        etiqueta: str | None = None,
+    ) -> Answer[bytes]:
+        """Baixar a planilha das certidões.
+
+        de: Certidões que vencem a partir deste dia: AAAA-MM-DD.
+        ate: Certidões que vencem até este dia: AAAA-MM-DD.
+        estado: Estados de certidões, separados por vírgula: `sem_certidao`, `valida`,
+        `a_vencer`, `renovando`, `vencida`, `nao_emitida`, `positiva`,
+        `positiva_com_efeito_de_negativa`, `nao_verificada`.
+        cliente: Só as dos itens deste cliente.
+        etiqueta: Só as dos itens com esta etiqueta.
+        """
+        return await self._ask(
+            Call(
+                "GET",
+                "/carteira/v1/planilha.xlsx",
+                query={
+                    "de": de,
+                    "ate": ate,
+                    "estado": estado,
+                    "cliente": cliente,
+                    "etiqueta": etiqueta,
+                },
+                response_type="bytes",
             )
         )
 

@@ -1909,6 +1909,60 @@ class ItemDoVencimento(TypedDict):
     """Etiquetas."""
 
 
+class RespostaCalendarios(TypedDict):
+    """Uma página de calendários."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    itens: list[Calendario]
+    """Os calendários, do mais antigo ao mais novo."""
+    cursor: str | None
+    """Cursor da página seguinte. Nulo na última."""
+
+
+class Calendario(TypedDict):
+    """Um calendário."""
+
+    id: str
+    """Identificador do calendário."""
+    nome: str | None
+    """O nome."""
+    filtro: FiltroDeCertidoes | None
+    """Nulo: todas as certidões."""
+    endereco: str | None
+    """O endereço a assinar. Só na resposta que o criou. Quem o tem vê os vencimentos."""
+    criado_em: str
+    """Quando foi criado."""
+
+
+class FiltroDeCertidoes(TypedDict):
+    """Só as certidões que atendem a todos os campos informados."""
+
+    cliente: NotRequired[str | None]
+    """Dos itens deste cliente."""
+    etiqueta: NotRequired[str | None]
+    """Dos itens com esta etiqueta."""
+    estado: NotRequired[
+        Literal[
+            "sem_certidao",
+            "valida",
+            "a_vencer",
+            "renovando",
+            "vencida",
+            "nao_emitida",
+            "positiva",
+            "positiva_com_efeito_de_negativa",
+            "nao_verificada",
+        ]
+        | None
+    ]
+    """Neste estado."""
+
+
 class RespostaRelogio(TypedDict):
     """O relógio da carteira de teste."""
 
@@ -2260,6 +2314,30 @@ class MudancaDeCertidao(TypedDict):
     """Uma nota sua. Sem CPF."""
 
 
+class NovoCalendario(TypedDict):
+    """Um calendário."""
+
+    nome: NotRequired[str | None]
+    """O nome que os programas mostram."""
+    filtro: NotRequired[FiltroDeCertidoes | None]
+    """Nulo: todas as certidões."""
+
+
+class RenovacaoAgora(TypedDict):
+    """As certidões a renovar agora, e o limite de gasto."""
+
+    papel: Literal[
+        "certidao_estadual", "certidao_federal", "certidao_trabalhista", "regularidade_fgts"
+    ]
+    """O tipo das certidões."""
+    teto_creditos: int
+    """O limite de gasto do lote, em créditos."""
+    itens: NotRequired[list[str] | None]
+    """Os `id`s dos itens. Não com `filtro`."""
+    filtro: NotRequired[FiltroDeCertidoes | None]
+    """Não com `itens`."""
+
+
 class AvancoDoRelogio(TypedDict):
     """Até quando o relógio deve avançar."""
 
@@ -2534,6 +2612,27 @@ class RespostaCertidao(TypedDict):
     """O último dia em que vale: AAAA-MM-DD."""
     recibo: str | None
     """O endereço do arquivo enviado."""
+
+
+class RespostaCalendario(TypedDict):
+    """Um calendário."""
+
+    request_id: str
+    """Identificador desta requisição."""
+    success: bool
+    """Sempre `true` nesta resposta."""
+    error: bool
+    """Sempre `false` nesta resposta."""
+    id: str
+    """Identificador do calendário."""
+    nome: str | None
+    """O nome."""
+    filtro: FiltroDeCertidoes | None
+    """Nulo: todas as certidões."""
+    endereco: str | None
+    """O endereço a assinar. Só na resposta que o criou. Quem o tem vê os vencimentos."""
+    criado_em: str
+    """Quando foi criado."""
 
 
 class RespostaWebhook(TypedDict):

@@ -1720,6 +1720,124 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Listar calendários. */
+  async calendarios(given: {
+    /** Quantos por página, de 1 a 1000. */
+    limite?: number;
+    /** O `cursor` da página anterior. */
+    cursor?: string;
+  } = {}): Promise<Answer<types.RespostaCalendarios>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/calendarios`,
+      query: {
+        limite: given.limite,
+        cursor: given.cursor,
+      },
+    });
+  }
+
+  /** Criar calendário. */
+  async criarCalendario(given: {
+    body: types.NovoCalendario;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaCalendario>> {
+    return this.ask({
+      method: "POST",
+      path: `/carteira/v1/calendarios`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Remover calendário. */
+  async removerCalendario(given: {
+    /** O `id` do calendário. */
+    id: string;
+  }): Promise<Answer<types.RespostaCalendario>> {
+    return this.ask({
+      method: "DELETE",
+      path: `/carteira/v1/calendarios/${part(given.id)}`,
+    });
+  }
+
+  /** Renovar certidões agora. */
+  async renovarCertidoes(given: {
+    body: types.RenovacaoAgora;
+    idempotencyKey?: string;
+  }): Promise<Answer<types.RespostaLoteNovo>> {
+    return this.ask({
+      method: "POST",
+      path: `/carteira/v1/renovar`,
+      idempotent: true,
+      idempotencyKey: given.idempotencyKey,
+      content: asJson(given.body),
+    });
+  }
+
+  /** Baixar os comprovantes das certidões. */
+  async recibosDaCarteira(given: {
+    /** Certidões que vencem a partir deste dia: AAAA-MM-DD. */
+    de?: string;
+    /** Certidões que vencem até este dia: AAAA-MM-DD. */
+    ate?: string;
+    /**
+     * Estados de certidões, separados por vírgula: `sem_certidao`, `valida`, `a_vencer`,
+     * `renovando`, `vencida`, `nao_emitida`, `positiva`, `positiva_com_efeito_de_negativa`,
+     * `nao_verificada`.
+     */
+    estado?: string;
+    /** Só as dos itens deste cliente. */
+    cliente?: string;
+    /** Só as dos itens com esta etiqueta. */
+    etiqueta?: string;
+  } = {}): Promise<Answer<Uint8Array<ArrayBuffer>>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/recibos.zip`,
+      query: {
+        de: given.de,
+        ate: given.ate,
+        estado: given.estado,
+        cliente: given.cliente,
+        etiqueta: given.etiqueta,
+      },
+      responseType: "bytes",
+    });
+  }
+
+  /** Baixar a planilha das certidões. */
+  async planilhaDaCarteira(given: {
+    /** Certidões que vencem a partir deste dia: AAAA-MM-DD. */
+    de?: string;
+    /** Certidões que vencem até este dia: AAAA-MM-DD. */
+    ate?: string;
+    /**
+     * Estados de certidões, separados por vírgula: `sem_certidao`, `valida`, `a_vencer`,
+     * `renovando`, `vencida`, `nao_emitida`, `positiva`, `positiva_com_efeito_de_negativa`,
+     * `nao_verificada`.
+     */
+    estado?: string;
+    /** Só as dos itens deste cliente. */
+    cliente?: string;
+    /** Só as dos itens com esta etiqueta. */
+    etiqueta?: string;
+  } = {}): Promise<Answer<Uint8Array<ArrayBuffer>>> {
+    return this.ask({
+      method: "GET",
+      path: `/carteira/v1/planilha.xlsx`,
+      query: {
+        de: given.de,
+        ate: given.ate,
+        estado: given.estado,
+        cliente: given.cliente,
+        etiqueta: given.etiqueta,
+      },
+      responseType: "bytes",
+    });
+  }
+
   /** Consultar relógio de teste. */
   async relogioDaCarteira(): Promise<Answer<types.RespostaRelogio>> {
     return this.ask({

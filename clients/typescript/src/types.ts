@@ -1755,6 +1755,44 @@ export interface ItemDoVencimento {
   etiquetas: Array<string>;
 }
 
+/** Uma página de calendários. */
+export interface RespostaCalendarios {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Os calendários, do mais antigo ao mais novo. */
+  itens: Array<Calendario>;
+  /** Cursor da página seguinte. Nulo na última. */
+  cursor: string | null;
+}
+
+/** Um calendário. */
+export interface Calendario {
+  /** Identificador do calendário. */
+  id: string;
+  /** O nome. */
+  nome: string | null;
+  /** Nulo: todas as certidões. */
+  filtro: FiltroDeCertidoes | null;
+  /** O endereço a assinar. Só na resposta que o criou. Quem o tem vê os vencimentos. */
+  endereco: string | null;
+  /** Quando foi criado. */
+  criado_em: string;
+}
+
+/** Só as certidões que atendem a todos os campos informados. */
+export interface FiltroDeCertidoes {
+  /** Dos itens deste cliente. */
+  cliente?: string | null;
+  /** Dos itens com esta etiqueta. */
+  etiqueta?: string | null;
+  /** Neste estado. */
+  estado?: "sem_certidao" | "valida" | "a_vencer" | "renovando" | "vencida" | "nao_emitida" | "positiva" | "positiva_com_efeito_de_negativa" | "nao_verificada" | null;
+}
+
 /** O relógio da carteira de teste. */
 export interface RespostaRelogio {
   /** Identificador desta requisição. */
@@ -2093,6 +2131,26 @@ export interface MudancaDeCertidao {
   nota?: string | null;
 }
 
+/** Um calendário. */
+export interface NovoCalendario {
+  /** O nome que os programas mostram. */
+  nome?: string | null;
+  /** Nulo: todas as certidões. */
+  filtro?: FiltroDeCertidoes | null;
+}
+
+/** As certidões a renovar agora, e o limite de gasto. */
+export interface RenovacaoAgora {
+  /** O tipo das certidões. */
+  papel: "certidao_estadual" | "certidao_federal" | "certidao_trabalhista" | "regularidade_fgts";
+  /** O limite de gasto do lote, em créditos. */
+  teto_creditos: number;
+  /** Os `id`s dos itens. Não com `filtro`. */
+  itens?: Array<string> | null;
+  /** Não com `itens`. */
+  filtro?: FiltroDeCertidoes | null;
+}
+
 /** Até quando o relógio deve avançar. */
 export interface AvancoDoRelogio {
   /** Um momento depois de agora, no máximo 400 dias. */
@@ -2352,6 +2410,26 @@ export interface RespostaCertidao {
   valida_ate: string;
   /** O endereço do arquivo enviado. */
   recibo: string | null;
+}
+
+/** Um calendário. */
+export interface RespostaCalendario {
+  /** Identificador desta requisição. */
+  request_id: string;
+  /** Sempre `true` nesta resposta. */
+  success: boolean;
+  /** Sempre `false` nesta resposta. */
+  error: boolean;
+  /** Identificador do calendário. */
+  id: string;
+  /** O nome. */
+  nome: string | null;
+  /** Nulo: todas as certidões. */
+  filtro: FiltroDeCertidoes | null;
+  /** O endereço a assinar. Só na resposta que o criou. Quem o tem vê os vencimentos. */
+  endereco: string | null;
+  /** Quando foi criado. */
+  criado_em: string;
 }
 
 /** Um webhook. */

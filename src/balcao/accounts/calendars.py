@@ -2,8 +2,6 @@
 
 import asyncio
 import hashlib
-import secrets
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -11,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from balcao.accounts.links import token_digest
+from balcao.core.access import new_secret
 from balcao.core.calendar import civil_day
 from balcao.core.calendar_feed import EVENTS_MAX, FeedEvent, entries_after, feed_of, more_event
 from balcao.core.paper_words import title_of
@@ -23,8 +22,6 @@ from balcao.storage.desk.wallet.calendars import CalendarFilter, NewCalendar, St
 from balcao.storage.desk.wallet.paper_list import ListedPaper, standing_of
 
 FEEDS: Final = "/app/calendario"
-TOKEN_CHARACTERS: Final = 43  # 256 bits
-_ALPHABET = string.ascii_letters + string.digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class PaperCalendars:
 
         `user_id`: the person who made it, and with whom it ends. Raises `TooManyCalendars`.
         """
-        token = "".join(secrets.choice(_ALPHABET) for _ in range(TOKEN_CHARACTERS))
+        token = new_secret()
         calendar = StoredCalendar(self.new_id(), account_id, user_id, name, chosen, self.now_ms())
         made = await self.desk.calendars.add(NewCalendar(calendar, token_digest(token)), keep)
         return made, f"{self.base}{FEEDS}/{token}.ics"

@@ -170,17 +170,21 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_SECRET_CHARACTERS = 43  # 43 * log2(62) = 256 bits
+SECRET_CHARACTERS = 43  # 43 * log2(62) = 256 bits
 _CHECKSUM_CHARACTERS = 6  # 62**6 > 2**32: a CRC-32 fits
-_KEY_CHARACTERS = len("balcao_live_") + _SECRET_CHARACTERS + _CHECKSUM_CHARACTERS
+_KEY_CHARACTERS = len("balcao_live_") + SECRET_CHARACTERS + _CHECKSUM_CHARACTERS
 PREFIX_CHARACTERS = len("balcao_live_") + 6
 
 
 def new_key(mode: Mode) -> str:
     """Return a new API key: 256 random bits and a checksum against typing errors."""
-    secret = "".join(secrets.choice(_BASE62) for _ in range(_SECRET_CHARACTERS))
-    body = f"balcao_{mode}_{secret}"
+    body = f"balcao_{mode}_{new_secret()}"
     return body + _checksum(body)
+
+
+def new_secret() -> str:
+    """Return 256 random bits as letters and digits."""
+    return "".join(secrets.choice(_BASE62) for _ in range(SECRET_CHARACTERS))
 
 
 def is_well_formed(key: str) -> bool:

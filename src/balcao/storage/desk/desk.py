@@ -79,11 +79,11 @@ class Desk(DeskQueries):
     (their scheduled lookups), `renewals` (of their certificates), `paper_notices`, `wallets`
     (portfolios), `paper_list` (their certificates), `calendars`, `manual_papers` (certificates
     entered by hand), `expiries` (their last days), `paper_acts`, `portfolio_clocks` and
-    `clock_months` (of test accounts), `portfolio_views` (for pages), `months` (changes of the month in use), `totals`
-    (charges by day), `exports` (files that take long to write), `availability` (success of
-    sources), `deprecated_uses` (of deprecated features), `recovery_codes` (of the second factor),
-    `receipt_marks` (shared with the store of receipts), `secrets` (replacements of the
-    installation's secret), `data_subjects` (search and erasure of personal data).
+    `clock_months` (of test accounts), `portfolio_views` (for pages), `months` (changes of the month
+    in use), `totals` (charges by day), `exports` (files that take long to write), `availability`
+    (success of sources), `deprecated_uses` (of deprecated features), `recovery_codes` (of the
+    second factor), `receipt_marks` (shared with the store of receipts), `secrets` (replacements of
+    the installation's secret), `data_subjects` (search and erasure of personal data).
     """
 
     def __init__(self, engine: Engine) -> None:  # noqa: PLR0915 - a line per part

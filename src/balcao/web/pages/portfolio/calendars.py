@@ -7,7 +7,8 @@ from typing import Final
 
 from starlette.responses import Response
 
-from balcao.accounts.calendars import FEEDS, TOKEN_CHARACTERS
+from balcao.accounts.calendars import FEEDS
+from balcao.core.access import SECRET_CHARACTERS
 from balcao.core.errors import CallerError
 from balcao.core.names import check_name
 from balcao.core.paper_words import STATES
@@ -22,7 +23,7 @@ from balcao.web.pages.portfolio.views import PATH
 
 CALENDARS: Final = f"{PATH}/calendarios"
 FEED: Final = f"{FEEDS}/{{name}}"
-_TOKEN = re.compile(f"([0-9A-Za-z]{{{TOKEN_CHARACTERS}}})\\.ics", re.ASCII)
+_TOKEN = re.compile(f"([0-9A-Za-z]{{{SECRET_CHARACTERS}}})\\.ics", re.ASCII)
 _NAME_CHARACTERS_MAX = 80
 _DONE = {"removido": "Calendário removido. O endereço dele não existe mais."}
 _HEADERS: Final[Mapping[str, str]] = {
