@@ -3,16 +3,20 @@
 It uses its own service with two months of invented history; every name and document is fictitious.
 """
 
+import json
 import re
 import sys
 import tempfile
 from contextlib import closing
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Page, expect
 
+from balcao.core.calendar import from_ms
+from balcao.service.clock import system_now_ms
 from tests.web import live as people
 from tests.web.live import Live, started, with_a_past
 from tests.web.test_browser import ask, consult
@@ -21,6 +25,9 @@ LISTED = (
     *("90.010.001/0001-00", "90.010.002/0001-54", "90.010.003/0001-07", "90.020.006/0001-13"),
     *("90.010.001/0001-01", "90.010.001/0001-00", "90.020.003/0001-80", "90.010.004/0001-43"),
 )
+CHANGED = ("90030001000171", "90030004000105", "90030010000162")
+CERTIFIED = ("90030012000151", "90030013000104", "90030014000140", "90010001000100")
+CERTIFICATES = ["certidao_federal", "certidao_trabalhista", "regularidade_fgts"]
 CNPJ, BRANCH = "90010001000100", "90010007000268"
 
 
@@ -32,6 +39,7 @@ def main(folder: Path) -> None:
         _prices_then_result(live, folder)
         _of_the_account(live, folder)
         _of_a_batch(live, folder)
+        _of_the_portfolio(live, folder)
         _of_the_operator(live, folder)
         _on_a_phone_in_the_dark(live, folder)
 
@@ -76,6 +84,36 @@ def _of_a_batch(live: Live, folder: Path) -> None:
         page.get_by_role("button", name="Iniciar").click()
         page.get_by_text("Concluído").first.wait_for()
         _take(page, folder / "lote.png")
+
+
+def _of_the_portfolio(live: Live, folder: Path) -> None:
+    """Take the changes of a month, and certificates of which some end soon."""
+    with closing(live.open_context()) as context:
+        page = live.sign_in(context, people.MANAGER)
+        admin = json.loads(live.cli("key", "create", "pre-pago", "--admin", "--json"))["key"]
+        headers = {"x-api-key": admin, "content-type": "application/json"}
+
+        def call(method: str, path: str, body: object = None) -> Any:
+            data = None if body is None else json.dumps(body)
+            reply = page.request.fetch(
+                f"{live.base}/carteira/v1{path}", method=method, headers=headers, data=data
+            )
+            assert reply.ok, reply.text()
+            return reply.json()
+
+        call("PATCH", "", {"teto_creditos_mes": 100, "renovar_padrao": {"dias_antes": 10}})
+        items = [{"documento": each, "vigiar": ["cadastro", "socios"]} for each in CHANGED]
+        items += [{"documento": each, "vigiar": CERTIFICATES} for each in CERTIFIED]
+        call("POST", "/itens?retroativo=true", {"itens": items})
+        page.goto("/app/carteira/mudancas")
+        _take(page, folder / "carteira-mudancas.png")
+        later = from_ms(system_now_ms() + 16 * 24 * 3_600_000).isoformat(timespec="seconds")
+        call("POST", "/relogio", {"ate": later})
+        while call("GET", "/relogio")["estado"] != "parado":
+            page.wait_for_timeout(500)
+        page.goto("/app/carteira/certidoes")
+        _take(page, folder / "carteira-certidoes.png")
+        call("DELETE", "/relogio")
 
 
 def _of_the_operator(live: Live, folder: Path) -> None:
