@@ -129,6 +129,15 @@ NEW_COUNTS = {"purchases": 0, "attempts": 0, "failures": 0, "reason": None, "nex
             id="not issued by a renewal",
         ),
         pytest.param(
+            in_force(reason="nao_emitida", next_ms=None, renewing_ms=None),
+            seen("CND", "2027-03-10"), None, {"reason": None, "next_ms": 0, "purchases": 1},
+            id="issued again as it was",
+        ),
+        pytest.param(
+            in_force(renewing_ms=None), seen("none"), None, {"next_ms": 0},
+            id="not issued: it is not renewed any more",
+        ),
+        pytest.param(
             a_paper(), seen("none"), None,
             {"verdict": "none", "reason": "nao_emitida", "request_id": "q1"}, id="never issued",
         ),

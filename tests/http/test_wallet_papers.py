@@ -9,12 +9,13 @@ import pytest
 from balcao.core.papers import Paper
 from balcao.storage.desk.wallet.papers import read_papers
 from tests.http.test_wallet import add, send
-from tests.records import CNPJ, CPF, a_federal, federal_of, fgts, labour
+from tests.records import CNPJ, CPF, a_federal, a_labour, federal_of, fgts, labour
 from tests.records import state as state_address
 from tests.service import Reply, Service
 
 EVENTS = "/eventos/v1?tipo=certidao.*"
 BRANCH = CNPJ[:8] + "000290"
+LABOUR_UNTIL = a_labour().validity
 ALL = ["certidao_federal", "certidao_estadual:SP", "certidao_trabalhista", "regularidade_fgts"]
 
 
@@ -84,6 +85,9 @@ def test_own_lookups_bring_certificates_up_to_date(world: Service) -> None:
     assert (data["valida_ate"], data["valida_ate_antes"]) == ("2027-02-01", "2026-12-17")
     assert data["request_id"] == answer.json["request_id"]
     assert data["recibo"] == answer.json["print"]
+    gone = world.request("DELETE", f"/carteira/v1/itens/{branch}").json["papeis"]
+    assert [each["valida_ate"] for each in gone] == [None, "2027-02-01", LABOUR_UNTIL, None]
+    assert len(papers(world, item)) == 4
 
 
 def test_a_positive_one_is_reported_with_the_charge(world: Service) -> None:

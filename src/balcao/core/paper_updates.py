@@ -174,6 +174,8 @@ def _issued(
         }
         about = f"/{paper.paper_id}/{paper.validity}/{after.attempts}"
         return PaperUpdate(after, PaperEvent(SAME, about, data))
+    elif paper.reason == NOT_ISSUED:  # it is renewed again
+        after = _unplanned(after)
     if not _ends_later(paper, after):
         return PaperUpdate(after, None)
     data = {
@@ -232,7 +234,7 @@ def _not_issued(
             reason=NOT_ISSUED,
         )
     if not renews:
-        return PaperUpdate(after, None)
+        return PaperUpdate(_unplanned(after), None)
     after = bought(after)
     data = {
         "valida_ate": after.last_day,
@@ -260,6 +262,13 @@ def _anew(paper: Paper) -> Paper:
     return msgspec.structs.replace(
         paper, purchases=0, attempts=0, renewing_ms=None, next_ms=UNPLANNED_MS, told=None
     )
+
+
+def _unplanned(paper: Paper) -> Paper:
+    """Return a certificate whose next renewal is to be computed, unless one is under way."""
+    if paper.renewing_ms is not None:
+        return paper
+    return msgspec.structs.replace(paper, next_ms=UNPLANNED_MS)
 
 
 def bought(paper: Paper) -> Paper:

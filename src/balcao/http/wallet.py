@@ -47,7 +47,6 @@ from balcao.http.wallet_types import (
     ItemsAnswer,
     WalletChangeBody,
     change_of,
-    item_answer,
     wallet_answer,
 )
 from balcao.lookup.context import Parts
@@ -219,10 +218,10 @@ class WalletRoutes:
     )
     async def end_item(self, request: Request) -> Answer:
         """Remove one item, and return it as it was."""
-        ended = await self.parts.desk.wallets.end(
-            request.account_id, request.rest, self.parts.now_ms()
-        )
-        return free_answer(item_answer(ended, ()))
+        wallets = self.parts.desk.wallets
+        papers = wallets.papers([request.rest])  # they go with the item
+        ended = await wallets.end(request.account_id, request.rest, self.parts.now_ms())
+        return self._answers.ended(ended, papers)
 
     def _wallet(self, account_id: int, settings: WalletSettings | None) -> Answer:
         wallets = self.parts.desk.wallets

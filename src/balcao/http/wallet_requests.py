@@ -66,6 +66,12 @@ class ItemAnswers:
         (answer,) = self._shown([item], papers, settings)
         return free_answer(answer)
 
+    def ended(self, item: WalletItem, papers: Mapping[str, Sequence[Paper]]) -> Answer:
+        """Return the answer with an item that was removed, as it was."""
+        settings = self.parts.desk.wallets.settings(item.account_id)
+        (answer,) = self._shown([item], papers, settings)
+        return free_answer(answer)
+
     async def page(self, account_id: int, chosen: ItemFilter, after: str, limit: int) -> Answer:
         """Return the answer with a page of items, read and encoded off the event loop."""
 
