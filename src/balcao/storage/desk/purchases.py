@@ -150,7 +150,7 @@ def has_no_job(about: str) -> str:
     """
     return (
         f"NOT EXISTS (SELECT 1 FROM job AS j WHERE j.kind = ? AND j.about = {about}"  # noqa: S608
-        " AND (j.state IN ('waiting', 'running') OR (j.state = 'failed' AND j.changed_ms > ?)))"
+        " AND j.state <> 'done' AND (j.state <> 'failed' OR j.changed_ms > ?))"
     )
 
 
