@@ -23,8 +23,8 @@ from balcao.storage.desk.wallet.renewals import write_paper_event
 from balcao.storage.desk.wallet.rows import notices_of
 from balcao.storage.engine import Engine
 
-# Certificates in one commit.
-AT_ONCE: Final = 200
+# Certificates in one commit: other commits wait meanwhile.
+AT_ONCE: Final = 50
 
 _ACCOUNTS = (
     "SELECT w.account_id, w.notices FROM wallet AS w WHERE w.clock_ms IS NULL ORDER BY w.account_id"
@@ -98,7 +98,7 @@ class PaperNotices:
 def _due(
     connection: Statements, account_id: int, notices: Notices, now_ms: int, limit: int
 ) -> Sequence[str]:
-    """Return the numbers of certificates that are due a notice, those that end first first."""
+    """Return the numbers of certificates that are due a notice, in the order of their ends."""
     today = civil_day(now_ms)
     where = ["(p.last_day < ? AND coalesce(p.told, 1) > 0)"]
     values: list[object] = [_text(today)]
@@ -109,7 +109,7 @@ def _due(
     values += [_text(today), _text(today, FAILING_DAYS), f"/{FAILING_DAYS}"]
     rows: Any = connection.execute(
         f"SELECT p.paper_id FROM wallet_paper AS p WHERE {_EXPIRES} AND ({' OR '.join(where)})"  # noqa: S608
-        " ORDER BY p.last_day, p.paper_id LIMIT ?",
+        " ORDER BY p.last_day LIMIT ?",
         (account_id, *values, limit),
     ).fetchall()
     return [paper_id for (paper_id,) in rows]
