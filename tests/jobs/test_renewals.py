@@ -257,7 +257,7 @@ def test_a_source_that_is_down_is_not_asked(buyer: Buyer) -> None:
     paper = federal(buyer, 9)
     buyer.world.standing = "down"
     issues(buyer)
-    assert buyer.live(2) == []
+    assert buyer.live(1) == []
     assert buyer.stored(paper, "attempts", "failures") == (1, 1)
     assert buyer.kinds("certidao.a_vencer") == ["certidao.nao_renovada"]
     buyer.world.standing = "quiet"
@@ -290,8 +290,8 @@ def test_one_certificate_is_tried_while_its_source_is_down(buyer: Buyer) -> None
     # The circuit is open after each attempt, and lets one through before the next.
     is_open = cycle((False, True))
     buyer.renewing.unavailable = lambda caller, question: next(is_open)
-    hours = buyer.live(2)
-    assert 40 < len(hours) < 100
+    hours = buyer.live(1)
+    assert 20 < len(hours) < 60
     attempts = sorted(each for (each,) in buyer.sql("SELECT attempts FROM wallet_paper"))
     assert attempts[0] < 6 < attempts[1]
 
