@@ -206,3 +206,11 @@ def test_too_many_budgets_are_refused(world: Service, admin: Client) -> None:
     make(world, admin, periodo="dia")
     reply = send(world, "POST", ALL, admin, new_budget(world.client, periodo="uma_vez"))
     assert (reply.status, reply.code) == (409, "ORCAMENTOS_DEMAIS")
+
+
+def test_the_null_character_reaches_no_database(world: Service, admin: Client) -> None:
+    body = json.dumps(new_budget(world.client, nome="a\0b"))
+    refused = send(world, "POST", "/conta/v1/orcamentos", admin, body.encode())
+    assert (refused.status, refused.code) == (400, "PARAMETRO_INVALIDO")
+    written = new_budget(world.client, nome="a\\u0000b")  # six characters
+    assert make(world, admin, **written)["nome"] == "a\\u0000b"

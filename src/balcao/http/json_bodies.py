@@ -49,6 +49,8 @@ _UNKNOWN = re.compile(r"Object contains unknown field `(?P<member>[^`]*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<member>[^`]*)`")
 _PLACE = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`")
 _MEMBER_CHARACTERS_MAX = 60
+# No database stores it in a text. An escaped backslash before it makes it plain text.
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 _ITEMS_AT_ONCE = 400  # some 60 kB
 
@@ -58,6 +60,8 @@ def body_of(request: Request, kind: type[T]) -> T:
 
     Raises `InvalidBody`, `InvalidParameter` with the member's name.
     """
+    if b"\\u0000" in request.body and _NUL.search(request.body):
+        raise InvalidParameter("O corpo não pode ter o caractere nulo (\\u0000).")
     try:
         return msgspec.json.decode(request.body, type=kind)
     except msgspec.ValidationError as error:
