@@ -1,7 +1,8 @@
 """`/carteira/v1/relogio`: the clock of a test account's portfolio (contract 20.8)."""
 
 import json
-from collections.abc import Iterator
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,10 +12,11 @@ import pytest
 from balcao.core.access import KeyRestrictions
 from balcao.core.calendar import next_month_ms
 from balcao.core.documents import Cnpj
+from balcao.core.errors import StorageFailed
 from balcao.core.questions import Inquiry
 from balcao.home import Home
 from balcao.service.clock_months import PassingMonths
-from tests.service import Client, Reply, Service, StandingClock, open_service
+from tests.service import CREDITS, Client, Reply, Service, StandingClock, open_service
 
 MOVES = "carteira_relogio"  # the kind of job
 WALLET, CLOCK, ITEMS = "/carteira/v1", "/carteira/v1/relogio", "/carteira/v1/itens"
@@ -219,6 +221,65 @@ def test_certificates_age_as_the_sandbox_promises(house: Service) -> None:
     house.request("DELETE", CLOCK, by)
     assert told(house, by) == []
     assert house.desk.account(by.account_id).balance_credits == paid
+
+
+def test_a_process_that_dies_repeats_nothing(
+    house: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps die before their commit, or after it."""
+    items = [(document, FEDERAL) for document in ("90030012000151", "90030013000104")]
+    items += [("90010001000100", ["inscricoes:SP"]), ("90030001000171", ["cadastro"])]
+    calm, troubled = (an_account(house, name, *items) for name in ("calma", "agitada"))
+    advance(house, calm, 32)
+    desk, draws = house.desk, random.Random(7)
+    steps: Sequence[tuple[object, str]] = (
+        (desk.portfolio_clocks, "advance"), (desk.portfolio_clocks, "arrive"),
+        (desk.rechecks, "finish"), (desk.rechecks, "note_asked"), (desk.renewals, "finish"),
+        (desk.renewals, "begin"), (desk.paper_notices, "write"), (desk.clock_months, "write"),
+        (desk.clock_months, "end"),
+    )  # fmt: skip
+    for of, name in steps:
+        monkeypatch.setattr(of.__class__, name, deadly(getattr(of.__class__, name), draws))
+    now = datetime.fromisoformat(house.get(CLOCK, troubled).json["agora"])
+    until = (now + timedelta(32)).isoformat()
+    assert send(house, "POST", CLOCK, {"ate": until}, troubled).status == 202
+    deaths = 0
+    while house.get(CLOCK, troubled).json["estado"] == "avancando":
+        try:
+            house.work(MOVES, troubled.account_id)
+        except StorageFailed:
+            deaths += 1
+        assert deaths < 1_000
+    monkeypatch.undo()
+    assert deaths > 30
+    assert summary(told(house, troubled)) == summary(told(house, calm))
+    paid = [house.desk.account(by.account_id).balance_credits for by in (calm, troubled)]
+    assert paid[0] == paid[1] < CREDITS
+    house.assert_books_agree()
+
+
+def deadly(step: Callable[..., Awaitable[Any]], draws: random.Random) -> Any:
+    """Return a step that sometimes dies, before its work or after it."""
+
+    async def dies(*values: Any) -> Any:
+        drawn = draws.random()
+        if drawn < 0.2:
+            raise StorageFailed
+        done = await step(*values)
+        if drawn > 0.8:
+            raise StorageFailed
+        return done
+
+    return dies
+
+
+def summary(events: list[Any]) -> list[tuple[object, ...]]:
+    """Return what happened, in whatever order and at whatever time of a day."""
+    return sorted(
+        (each["em"][:10], each["tipo"], str(each["dados"].get("cnpj")), str(sequence))
+        for each in events
+        for sequence in [each["dados"].get("sequencia")]
+    )
 
 
 def test_companies_share_their_certificate(house: Service) -> None:
