@@ -223,6 +223,21 @@ def test_certificates_age_as_the_sandbox_promises(house: Service) -> None:
     assert house.desk.account(by.account_id).balance_credits == paid
 
 
+def test_a_purchase_on_request_is_answered_by_the_clock(house: Service) -> None:
+    by = an_account(house, "a-pedido", ("90030013000104", FEDERAL))
+    advance(house, by, 16)
+    assert by_subject(told(house, by))["90030013000104"][-1] == "certidao.vencida"
+    body = {"papel": "certidao_federal", "filtro": {}, "teto_creditos": 10}
+    made = send(house, "POST", f"{WALLET}/renovar", body, by)
+    assert made.status == 201, made.body
+    for kind in ("lote_validar", "lote_executar"):
+        house.work(kind, made.json["id"])
+    (renewed,) = [each for each in told(house, by) if each["tipo"] == "certidao.renovada"]
+    assert renewed["em"] == house.get(CLOCK, by).json["agora"]
+    day = datetime.fromisoformat(renewed["em"]).date()
+    assert renewed["dados"]["valida_ate"] == str(day + timedelta(180))
+
+
 def test_a_process_that_dies_repeats_nothing(
     house: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,12 +288,11 @@ def deadly(step: Callable[..., Awaitable[Any]], draws: random.Random) -> Any:
     return dies
 
 
-def summary(events: list[Any]) -> list[tuple[object, ...]]:
-    """Return what happened, in whatever order and at whatever time of a day."""
+def summary(events: list[Any]) -> list[tuple[str, ...]]:
+    """Return what happened to each subject, in its order; days depend on an item's id."""
+    names = ("cnpj", "sequencia", "competencia")
     return sorted(
-        (each["em"][:10], each["tipo"], str(each["dados"].get("cnpj")), str(sequence))
-        for each in events
-        for sequence in [each["dados"].get("sequencia")]
+        (*(str(each["dados"].get(name)) for name in names), each["tipo"]) for each in events
     )
 
 

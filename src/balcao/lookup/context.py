@@ -146,7 +146,7 @@ class LookupContext(msgspec.Struct, frozen=True, gc=False):
         A cached caller does not have the account's first item yet; a purchase of the portfolio is
         about one.
         """
-        return self.caller.watches or self.tags.of_wallet
+        return self.caller.watches or self.tags.of_wallet or self.clock is not None
 
     @property
     def answer_about(self) -> AnswerAbout | None:
