@@ -11,7 +11,7 @@ from balcao.core.item_events import ItemEvent, ItemHead
 from balcao.core.observations import Observation, ObservedCertificate
 from balcao.core.papers import BOUGHT_BY, NOT_ISSUED, Paper
 from balcao.core.purchases import UNPLANNED_MS
-from balcao.core.renewals import next_renewal_ms
+from balcao.core.renewals import AFTER_THE_END, next_renewal_ms
 
 RENEWED: Final = "certidao.renovada"
 SAME: Final = "certidao.mesma"
@@ -174,7 +174,7 @@ def _issued(
         }
         about = f"/{paper.paper_id}/{paper.validity}/{after.attempts}"
         return PaperUpdate(after, PaperEvent(SAME, about, data))
-    elif paper.reason == NOT_ISSUED:  # it is renewed again
+    elif paper.reason in {NOT_ISSUED, AFTER_THE_END}:  # it is renewed again, or still waits
         after = _unplanned(after)
     if not _ends_later(paper, after):
         return PaperUpdate(after, None)
