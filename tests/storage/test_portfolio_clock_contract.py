@@ -113,9 +113,7 @@ def test_giving_it_up_forgets_what_it_brought(engine: Engine, desk: Desk, ana: A
     engine.commit(desk, a_charge(ana, "q1"), brought(ana, "q1", "2027-02-01", 1))
     engine.sql("UPDATE wallet_paper SET purchases = 1, next_ms = 5")
     engine.sql("UPDATE wallet_item SET checked = NULL, suframa = '{\"codigo\": 1}'")
-    assert [(kind, at_ms) for kind, _, at_ms in told(desk, ana)] == [
-        ("certidao.renovada", NOW + DAY_MS)
-    ] * 2
+    assert [(kind, at_ms) for kind, _, at_ms in told(desk, ana)] == [("certidao.renovada", NOW)] * 2
     # A process that died for good does not keep the portfolio.
     engine.sql("UPDATE job SET state = 'failed'")
     give_up(desk, ana)
@@ -131,6 +129,16 @@ def test_giving_it_up_forgets_what_it_brought(engine: Engine, desk: Desk, ana: A
     engine.commit(desk, a_charge(ana, "q2"), brought(ana, "q2", "2027-03-01", None))
     assert [body["sequencia"] for _, body, _ in told(desk, ana)] == [2, 2]
     assert move(desk, ana).run == 2
+
+
+def test_copies_go_with_their_items(engine: Engine, desk: Desk, ana: Account) -> None:
+    item = watch(engine, ana, "i1")
+    paper(engine, ana, item, verdict="CND", validity="2026-08-20")
+    move(desk, ana)
+    for statement in ("wallet_item_paper", "wallet_item", "wallet_paper"):
+        engine.sql(f"DELETE FROM {statement}")
+    for copies in ("wallet_item_before", "wallet_paper_before"):
+        assert [tuple(row) for row in engine.sql(f"SELECT count(*) FROM {copies}")] == [(0,)]
 
 
 def test_lookups_in_real_time_do_not_touch_a_portfolio_that_is_ahead(

@@ -37,13 +37,8 @@ class ItemEvent(msgspec.Struct, frozen=True, gc=False):
     silent: bool = False
 
 
-def numbered(
-    head: ItemHead, event: ItemEvent, sequence: int, clock_run: int | None = None
-) -> NewEvent:
-    """Return an item's event with its number in the item's sequence.
-
-    `clock_run`: of the test portfolio's clock that it is written by.
-    """
+def numbered(head: ItemHead, event: ItemEvent, sequence: int) -> NewEvent:
+    """Return an item's event with its number in the item's sequence."""
     cnpj = None
     if not head.is_cpf:
         document = head.document
@@ -72,5 +67,4 @@ def numbered(
         head.item_id,
         head.client,
         silent=event.silent,
-        clock_run=clock_run,
     )

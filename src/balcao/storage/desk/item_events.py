@@ -9,7 +9,7 @@ from balcao.storage.connection import Statements
 from balcao.storage.desk.events import lock_account, write_events
 
 _SEQUENCE = (
-    "SELECT i.sequence, CASE WHEN w.clock_ms IS NOT NULL THEN w.clock_run END"
+    "SELECT i.sequence, w.clock_ms, w.clock_run"
     " FROM wallet_item AS i LEFT JOIN wallet AS w ON w.account_id = i.account_id"
     " WHERE i.item_id = ? AND i.ended_ms IS NULL"
 )
@@ -32,12 +32,15 @@ def write_item_events(
     row = connection.execute(_SEQUENCE, (head.item_id,)).fetchone()
     if row is None:
         return ()
-    sequence, clock_run = row
+    sequence, clock_ms, clock_run = row
     new = []
     for event in events:
         if connection.execute(_HAS_CAUSE, (head.account_id, event.cause)).fetchone() is None:
             sequence += 1
-            new.append(numbered(head, event, sequence, clock_run))
+            one = numbered(head, event, sequence)
+            if clock_ms is not None:  # of a test portfolio: its time, not the writer's
+                one = msgspec.structs.replace(one, at_ms=clock_ms, clock_run=clock_run)
+            new.append(one)
     numbers = write_events(connection, new)
     if new:
         connection.execute(_ADVANCE, (sequence, head.item_id))
