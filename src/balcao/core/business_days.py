@@ -25,6 +25,12 @@ def business_day_until(day: date) -> date:
     return day
 
 
+def load_holidays(year: int) -> None:
+    """Load what the other functions need for this year and the next: half a second at first."""
+    for each in (year, year + 1):
+        _holidays(each)
+
+
 @cache
 def _holidays(year: int) -> frozenset[date]:
     from holidays import country_holidays  # noqa: PLC0415 - slow to import, and few processes do

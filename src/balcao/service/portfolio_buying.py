@@ -41,6 +41,7 @@ class PortfolioBuying:
     async def plan_one(self, account_id: int, now_ms: int) -> None:
         """Plan what a portfolio buys, by its own clock. Raises `StorageFailed`."""
         desk = self.purchasing.parts.desk
+        await self.renewing.prepare(now_ms)
         await desk.rechecks.plan(now_ms, account_id)
         await desk.renewals.plan(now_ms, self.renewing.reissues, account_id)
 

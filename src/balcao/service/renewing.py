@@ -1,5 +1,6 @@
 """Renewals of certificates, bought by their portfolios (contract 20.6)."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -8,6 +9,7 @@ import msgspec
 import structlog
 
 from balcao.core.access import Caller
+from balcao.core.business_days import load_holidays
 from balcao.core.calendar import civil_day
 from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import (
@@ -71,6 +73,7 @@ class Renewing:
     count: Callable[[str], None] = lambda outcome: None  # of an attempt
     parts: Parts = field(init=False)
     _stored: Renewals = field(init=False)
+    _loaded_year: int = 0  # whose holidays are loaded
     _down: dict[_SourceKey, _Probe] = field(default_factory=dict)  # sources known to be down
 
     def __post_init__(self) -> None:
@@ -89,6 +92,8 @@ class Renewing:
     async def plan(self) -> float | None:
         """Plan certificates without an instant, enqueue due ones. Raises `StorageFailed`."""
         now_ms = self.parts.now_ms()
+        if await self._stored.has_unplanned():
+            await self.prepare(now_ms)
         planned = await self._stored.plan(now_ms, self.reissues)
         due = await self._stored.enqueue_due(now_ms)
         return MORE_SECONDS if PLANNED_AT_ONCE in {planned, due} else None
@@ -116,6 +121,7 @@ class Renewing:
         paper = due.paper
         if paper.next_ms is None or not UNPLANNED_MS < paper.next_ms <= now_ms:
             return None
+        await self.prepare(now_ms)
         able = self.reissues(due.mode, due.is_person)
         later_ms = confirmed_ms(paper, due.terms, now_ms, reissues=able)
         if later_ms != paper.next_ms:
@@ -150,6 +156,13 @@ class Renewing:
             return self._question(due, caller, reissues=able)
         except CallerError:
             return None  # its job postpones it
+
+    async def prepare(self, now_ms: int) -> None:
+        """Load the holidays of a year, so that neither event loop nor writer waits for them."""
+        year = civil_day(now_ms).year
+        if year != self._loaded_year:
+            await asyncio.to_thread(load_holidays, year)
+            self._loaded_year = year
 
     async def _failure(
         self, due: PaperRenewal, now_ms: int, clock: PortfolioTime | None, *, reissues: bool

@@ -50,6 +50,7 @@ _RENEWALS = (
 )
 _UNPLANNED = f"{_RENEWALS} WHERE p.next_ms = ? AND w.clock_ms IS NULL LIMIT ?"
 _UNPLANNED_OF_CLOCK = f"{_RENEWALS} WHERE p.next_ms = ? AND p.account_id = ?"
+_HAS_UNPLANNED = "SELECT 1 FROM wallet_paper WHERE next_ms = ? LIMIT 1"
 _ONE = f"{_RENEWALS} WHERE p.paper_id = ?"
 _FIRST_DUE = (
     f"{_RENEWALS} WHERE p.account_id = ? AND p.next_ms > ? AND p.next_ms <= ?"
@@ -134,6 +135,13 @@ class Renewals:
             return len(rows)
 
         return await self._run_in_writer(work)
+
+    async def has_unplanned(self) -> bool:
+        """Return whether some certificates have no plan yet."""
+        rows: Any = await self._run_in_writer(
+            lambda connection: connection.execute(_HAS_UNPLANNED, (UNPLANNED_MS,)).fetchall()
+        )
+        return bool(rows)
 
     async def enqueue_due(self, now_ms: int) -> int:
         """Enqueue jobs for some certificates that are due. Return the count."""
