@@ -1,5 +1,7 @@
 """`balcao wallet`."""
 
+import asyncio
+
 from balcao.core.events import NewEvent
 from balcao.service.clock import system_now_ms
 from tests.cli.shell import Shell
@@ -51,3 +53,19 @@ def test_the_clock_of_a_test_account(shell: Shell) -> None:
     assert "avançando" in shell("wallet clock ensaio --real", code=1).err
     shell("wallet clock ensaio --until ontem", code=2)
     shell("wallet clock ensaio --days 1 --real", code=2)
+
+
+def test_certificates_that_are_due_are_listed_and_renewed(shell: Shell) -> None:
+    shell("account create ensaio --plan pre_pago --test")
+    shell(f"wallet add ensaio {CNPJ} --watch certidao_federal --tag sul")
+    assert shell("wallet due ensaio --json").json == []
+    made = shell("wallet renew ensaio certidao_federal --ceiling 2 --tag sul --json").json
+    with shell.desk() as desk:
+        batch = asyncio.run(desk.batches.batch(made["id"]))
+        assert batch is not None
+        assert (batch.state, batch.ceiling) == ("recebido", 2)
+    assert (
+        "Nenhuma certidão" in shell("wallet renew ensaio regularidade_fgts --ceiling 2", code=1).err
+    )
+    shell("wallet renew ensaio outra --ceiling 2", code=2)
+    shell("wallet renew ensaio certidao_federal --state boa --ceiling 2", code=2)

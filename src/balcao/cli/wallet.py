@@ -19,6 +19,7 @@ app = typer.Typer(no_args_is_help=True)
 # Rows read at a time.
 _PAGE = 1_000
 
+Tag = Annotated[str | None, typer.Option(metavar="ETIQUETA", help="Só os itens com esta etiqueta.")]
 Client = Annotated[str | None, typer.Option(metavar="CLIENTE", help="Cliente, como em X-Cliente.")]
 
 
@@ -98,9 +99,7 @@ def list_items(
     account: AccountName,
     *,
     client: Client = None,
-    tag: Annotated[
-        str | None, typer.Option(metavar="ETIQUETA", help="Só os itens com esta etiqueta.")
-    ] = None,
+    tag: Tag = None,
     as_json: AsJson = False,
 ) -> None:
     """Lista os itens da carteira de uma conta. CPFs aparecem mascarados.
@@ -183,6 +182,123 @@ def changes(
         unbroken=("Id", "Item"),
     )
     show(as_json, [*map(_as_event, events)], table)
+
+
+@app.command()
+def due(
+    account: AccountName,
+    *,
+    days: Annotated[
+        int, typer.Option(metavar="DIAS", help="Quantos dias à frente.", min=0, max=400)
+    ] = 30,
+    client: Client = None,
+    tag: Tag = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lista as certidões da carteira que vencem em breve e as vencidas, da primeira à última.
+
+    Exemplo:
+
+      $ balcao wallet due acme --days 15
+    """
+    from datetime import timedelta
+
+    from balcao.core.paper_filters import FIRST_DAY, DayRange
+    from balcao.core.paper_words import STATES, title_of, until_in_words
+    from balcao.core.writing import day
+    from balcao.storage.desk.wallet.paper_list import PaperFilter, standing_of
+
+    with open_installation() as local:
+        number = local.account(account).account_id
+        standing = standing_of(local.desk.wallets.settings(number), local.now_ms())
+        until = (standing.today + timedelta(days)).isoformat()
+        chosen = PaperFilter(client, tag, days=DayRange(FIRST_DAY, until))
+        found = [*local.desk.paper_list.each(number, chosen, standing)]
+    table = TextTable(
+        found,
+        {
+            "Certidão": lambda each: title_of(each.paper),
+            "Documento": lambda each: each.item.document,
+            "Cliente": lambda each: each.item.client or "",
+            "Referência": lambda each: each.item.reference or "",
+            "Situação": lambda each: STATES[each.state][0],
+            "Vale até": lambda each: day(each.paper.last_day),
+            "": lambda each: until_in_words(each.paper.last_day or "", standing.today),
+        },
+        foldable=("Certidão",),
+    )
+    records = [
+        {
+            "id": each.paper.paper_id,
+            "tipo": each.paper.kind,
+            "uf": each.paper.uf or None,
+            "nome": each.paper.name,
+            "estado": each.state,
+            "valida_ate": each.paper.last_day,
+            "item": each.item.item_id,
+            "documento": each.item.document,
+        }
+        for each in found
+    ]
+    show(as_json, records, table)
+
+
+@app.command()
+def renew(
+    account: AccountName,
+    kind: Annotated[
+        str,
+        typer.Argument(
+            metavar="TIPO",
+            help="certidao_federal, certidao_estadual, certidao_trabalhista ou regularidade_fgts.",
+        ),
+    ],
+    *,
+    ceiling: Annotated[
+        int, typer.Option(metavar="CREDITOS", help="O limite de gasto do lote.", min=0)
+    ],
+    state: Annotated[
+        str | None, typer.Option(metavar="ESTADO", help="Só as neste estado, como a_vencer.")
+    ] = None,
+    client: Client = None,
+    tag: Tag = None,
+    as_json: AsJson = False,
+) -> None:
+    """Renova agora as certidões de um tipo: um lote, já confirmado, com um limite de gasto.
+
+    O serviço em funcionamento executa o lote; acompanhe com balcao batch show.
+
+    Exemplo:
+
+      $ balcao wallet renew acme certidao_federal --state a_vencer --ceiling 24
+    """
+    from balcao.core.errors import CallerError
+    from balcao.core.paper_words import STATES
+    from balcao.core.papers import BOUGHT_BY
+    from balcao.service.standalone import standalone_batches
+    from balcao.service.wallet import WalletInstallation, renew_papers
+    from balcao.storage.desk.wallet.paper_list import PaperFilter
+
+    bought = next((each for each in BOUGHT_BY if each == kind), None)
+    states = tuple(each for each in STATES if each == state)
+    if bought is None:
+        refuse(f"um destes: {', '.join(BOUGHT_BY)}.", "TIPO")
+    if state is not None and not states:
+        refuse(f"um destes: {', '.join(STATES)}.", "--state")
+    chosen = PaperFilter(client, tag, states=states)
+    with (
+        open_installation() as local,
+        standalone_batches(local.settings, local.home, local.desk, local.now_ms) as batches,
+    ):
+        parts = WalletInstallation(local.settings, local.home, local.desk, local.now_ms)
+        owner = local.account(account)
+        assert bought is not None, "others were refused"
+        try:
+            made = wait_for(renew_papers(parts, batches.desk, owner, bought, chosen, ceiling))
+        except CallerError as error:
+            raise CommandFailed(str(error.message)) from None
+    record = {"id": made.batch_id, "nome": made.name, "operacao": made.operation}
+    show(as_json, record, f"Lote criado: {made.batch_id}. Ele começa assim que for cotado.")
 
 
 @app.command()

@@ -46,6 +46,7 @@ from balcao.web.kit.snippets.one_request import of_request
 from balcao.web.kit.throttle import COMPANIES_LIMIT
 from balcao.web.pages import history
 from balcao.web.pages.companies import facts
+from balcao.web.pages.companies.qualification import qualification_of
 from balcao.web.pages.companies.registers import (
     ABSENCES,
     REGISTERS,
@@ -365,6 +366,7 @@ async def _page(
     )
     timeline = _timeline([names.row(trace) for trace in found.requests])
     cursor = context.query("filiais")
+    watched = await _watched(context, cnpj)
     response = context.page(
         "empresa.html",
         status,
@@ -399,7 +401,8 @@ async def _page(
         timeline=timeline[:SHOWN_ENTRIES],
         more_requests=len(timeline) > SHOWN_ENTRIES,
         own_only=context.person.own_only is not None,
-        watched=await _watched(context, cnpj),
+        watched=watched,
+        qualification=await qualification_of(context, found.registers, watched),
         **_of_the_api(context, cnpj, found.home),
     )
     return response
