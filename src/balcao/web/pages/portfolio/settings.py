@@ -56,7 +56,7 @@ async def show_with(context: PageContext, complaints: Mapping[str, str]) -> Resp
         "imediatos": notices.imediatos,
         "teto": str(ceiling) if ceiling else "",
         "reconsultar": str(settings.recheck.a_cada_dias) if settings.recheck else "",
-        "dias": ", ".join(map(str, notices.dias)),
+        "avisos_dias": ", ".join(map(str, notices.dias)),
         **_renewal_fields(settings.renew),
         **{f"{_PERSON}{user_id}": "1" for user_id in notices.pessoas},
     }
@@ -122,12 +122,12 @@ def _numbers(context: PageContext) -> tuple[int, int | None, dict[str, str]]:
 
 def _notice_days(context: PageContext, complaints: dict[str, str]) -> tuple[int, ...] | None:
     """Return the days left in which a last day is noticed; None: the form has none."""
-    if "dias" not in context.form:
+    if "avisos_dias" not in context.form:
         return None
-    texts = [text for text in re.split(r"[,;\s]+", context.typed("dias")) if text]
+    texts = [text for text in re.split(r"[,;\s]+", context.typed("avisos_dias")) if text]
     days = tuple(number for text in texts if (number := whole_number(text)) is not None)
     if len(days) < len(texts):
-        complaints["dias"] = "Informe números de dias, como 10, 5, 1."
+        complaints["avisos_dias"] = "Informe números de dias, como 10, 5, 1."
     return tuple(sorted(days, reverse=True))
 
 
@@ -162,7 +162,7 @@ def _renewal(context: PageContext, complaints: dict[str, str]) -> Renewal | None
 def _complaint(error: CallerError) -> dict[str, str]:
     text = problem_of(error).message
     field, colon, rest = text.partition(": ")
-    name = field.rpartition(".")[2]
+    name = "avisos_dias" if field == "avisos.dias" else field.rpartition(".")[2]
     return {name: rest[:1].upper() + rest[1:]} if colon else {"": text}
 
 
