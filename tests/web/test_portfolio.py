@@ -171,9 +171,9 @@ def test_managers_move_the_clock_of_a_test_portfolio(house: Service, who: Client
     address = f"{PATH}/relogio"
     assert "hora real" in browser.get(f"{PATH}/avisos").words
     for days in ("0", "401", "x"):
-        wrong = browser.post(address, {"dias": days})
+        wrong = browser.post(address, {"avancar_dias": days})
         assert (wrong.status, "Informe um número de 1 a 400" in wrong.words) == (422, True)
-    assert browser.post(address, {"dias": "2"}).status == 303
+    assert browser.post(address, {"avancar_dias": "2"}).status == 303
     house.work("carteira_relogio", who.account_id)
     ahead = browser.get(f"{PATH}/avisos")
     assert "hora real" not in ahead.words.replace("Voltar à hora real", "")
@@ -181,4 +181,4 @@ def test_managers_move_the_clock_of_a_test_portfolio(house: Service, who: Client
     assert "hora real" in browser.get(f"{PATH}/avisos").words
     live = house.account("produção", mode="live")
     assert "Relógio de teste" not in signed_in(house, live).get(f"{PATH}/avisos").words
-    assert signed_in(house, live).post(address, {"dias": "2"}).status == 404
+    assert signed_in(house, live).post(address, {"avancar_dias": "2"}).status == 404
