@@ -29,7 +29,9 @@ async def move(context: PageContext) -> Response:
             return context.redirect(SETTINGS, feito="real")
         days = whole_number(context.typed("avancar_dias"))
         if days is None or not 1 <= days <= DAYS_MAX:
-            return await show_with(context, {"avancar_dias": f"Informe um número de 1 a {DAYS_MAX}."})
+            return await show_with(
+                context, {"avancar_dias": f"Informe um número de 1 a {DAYS_MAX}."}
+            )
         await clocks.move(account_id, shown.now_ms + days * DAY_MS, context.now_ms())
     except ClockMoving as moving:
         return await show_with(context, {"avancar_dias": problem_of(moving).message})
