@@ -230,6 +230,32 @@ def test_a_refresh_is_always_online(sandbox: Service, document: str, query: str)
     assert again["certificate_code"] == reply["certificate_code"]
 
 
+@pytest.mark.parametrize(
+    ("document", "days", "renewed"),
+    [
+        ("90030012000151", 15, 180),
+        ("90030013000104", 15, 15),  # the same one
+        ("90030014000140", 15, "CPD"),
+        ("90030015000195", 15, "SERVICO_INDISPONIVEL"),
+        ("90030000181", 20, 180),
+    ],
+)
+def test_certificates_that_age(
+    sandbox: Service, document: str, days: int, renewed: int | str
+) -> None:
+    """Those of the clock's table, on its day 0."""
+    body = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE")).json
+    assert body["effective_validity"] == after(body["source_queried_at"][:10], days)
+    answer = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE&preferencia_emissao=nova"))
+    if answer.status == 503:
+        assert answer.code == renewed
+    elif isinstance(renewed, int):
+        asked = answer.json["source_queried_at"][:10]
+        assert answer.json["effective_validity"] == after(asked, renewed)
+    else:
+        assert (answer.status, answer.json["certificate_type"]) == (404, renewed)
+
+
 def test_a_branch_has_its_head_office_s_certificate(sandbox: Service) -> None:
     """The joint certificate is the company's: same code, with the CNPJ that was asked for."""
     branch, head = (
