@@ -233,7 +233,11 @@ def test_a_list_is_synchronised_and_its_changes_read(live: Live) -> None:
         page.get_by_role("button", name="Sincronizar").click()
         page.wait_for_url("**/app/carteira?**")
         change_all(live)
-        for path in ("/app/carteira", "/app/carteira/mudancas?desde=tudo", "/app/carteira/avisos"):
+        for path in (
+            *("/app/carteira", "/app/carteira/mudancas?desde=tudo", "/app/carteira/avisos"),
+            *("/app/carteira/certidoes", "/app/carteira/certidoes?vista=mes"),
+            "/app/carteira/calendarios",
+        ):
             page.goto(path)
             look(page)
         page.goto("/app/carteira")

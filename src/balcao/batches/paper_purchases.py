@@ -15,13 +15,12 @@ import msgspec
 from balcao.batches.batch_context import CommitStep
 from balcao.batches.desk import BatchDesk, Upload
 from balcao.core.access import Caller
-from balcao.core.documents import Cnpj, Cpf
 from balcao.core.errors import InvalidParameter, ItemNotFound
 from balcao.core.paper_words import KINDS
 from balcao.core.papers import BOUGHT_BY, Paper, PaperKind, days_left
-from balcao.core.questions import Inquiry, Mode
 from balcao.core.renewals import query_of
 from balcao.core.wallet import SYNCED_AT_ONCE, WalletItem
+from balcao.lookup.reissuing import can_reissue
 from balcao.lookup.wallet import SealedPerson, WalletDesk
 from balcao.operations.certificates.lookup import PRICES
 from balcao.operations.contract import Operation
@@ -33,8 +32,6 @@ GREATEST_PRICE: Final = PRICES["online"]
 MEDIA_TYPE: Final = "application/x-ndjson"
 
 _ROWS_AT_ONCE = 500
-# Any documents: sources differ by whose they are.
-_A_COMPANY, _A_PERSON = Cnpj("00000000000191"), Cpf("00000000191")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -78,13 +75,13 @@ class PaperPurchases:
         desk = self.wallet.desk
         settings = desk.wallets.settings(account_id)
         today = standing_of(settings, self.wallet.now_ms()).today
-        operation = self.operation_of(kind)
+        operation, parts = self.operation_of(kind), self.batches.context.parts
 
         def rows() -> Sequence[Mapping[str, Any]]:
             found = []
             for each in listed:
                 person = self._person(account_id, each.item)
-                reissues = self._reissues(caller.mode, is_person=each.item.is_person)
+                reissues = can_reissue(parts, caller.mode, is_person=each.item.is_person)
                 found.append(row_of(each, today, person, reissues=reissues))
             return found
 
@@ -107,12 +104,6 @@ class PaperPurchases:
     def operation_of(self, kind: PaperKind) -> Operation:
         """Return the operation that buys a kind."""
         return self.wallet.operations[BOUGHT_BY[kind]]
-
-    def _reissues(self, mode: Mode, *, is_person: bool) -> bool:
-        """Return whether a federal source issues a new certificate while one is in force."""
-        document = _A_PERSON if is_person else _A_COMPANY
-        sources = self.batches.context.parts.environments[mode].sources
-        return bool(sources.source_names(Inquiry("federal_certificate", document, reissue=True)))
 
     def _person(self, account_id: int, item: WalletItem) -> SealedPerson | None:
         return self.wallet.person_of(account_id, item) if item.is_person else None

@@ -88,6 +88,7 @@ def database(
         yield from _purchases(look, now_ms())
         yield from comparison(look)
         yield from _webhooks(look, now_ms())
+        yield from _calendars(look)
 
 
 def _clock_of_database(look: DeskInspection, now_ms: Callable[[], int]) -> Iterator[Finding]:
@@ -182,6 +183,15 @@ def _purchases(look: DeskInspection, now_ms: int) -> Iterator[Finding]:
             hours = (now_ms - due_ms) // HOUR_MS
             text = f"a mais antiga espera há {counted(hours, 'hora', 'horas')}"
             yield Finding("warn" if hours >= PURCHASE_HOURS_MAX else "ok", text, name)
+
+
+def _calendars(look: DeskInspection) -> Iterator[Finding]:
+    """Report the number of calendars of certificates."""
+    from balcao.storage.desk.wallet.calendars import count_calendars
+
+    if count := count_calendars(look.connection):
+        text = counted(count, "calendário criado", "calendários criados")
+        yield Finding("ok", text, "calendários")
 
 
 def _webhooks(look: DeskInspection, now_ms: int) -> Iterator[Finding]:

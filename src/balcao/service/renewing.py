@@ -23,7 +23,7 @@ from balcao.core.paper_notices import failure_event
 from balcao.core.paper_updates import bought
 from balcao.core.papers import BOUGHT_BY, PaperKind
 from balcao.core.purchases import UNPLANNED_MS
-from balcao.core.questions import Inquiry, Mode, Question
+from balcao.core.questions import Mode, Question
 from balcao.core.renewals import (
     POSTPONED_MS,
     Renews,
@@ -33,6 +33,7 @@ from balcao.core.renewals import (
     renewal_key,
 )
 from balcao.lookup.context import Parts, PortfolioTime
+from balcao.lookup.reissuing import can_reissue
 from balcao.lookup.wallet import SealedPerson
 from balcao.service.jobs.durable import JobKind
 from balcao.service.jobs.periodic import Periodic
@@ -49,8 +50,6 @@ PROBE_LATE_MS = 2 * POSTPONED_MS  # then another certificate takes its place
 
 # Statuses of answers that are charged: a certificate, or a proof that there is none.
 _ANSWERED = frozenset({200, 404})
-# Stand for the documents that federal sources issue new certificates of.
-_COMPANY, _PERSON = Cnpj("90010001000100"), Cpf("90010000100")
 
 
 class _Probe(NamedTuple):
@@ -100,9 +99,7 @@ class Renewing:
 
     def reissues(self, mode: Mode, is_person: bool) -> bool:
         """Return whether a federal source issues new certificates while one is in force."""
-        document = _PERSON if is_person else _COMPANY
-        inquiry = Inquiry(BOUGHT_BY["certidao_federal"], document, reissue=True)
-        return bool(self.parts.environments[mode].sources.source_names(inquiry))
+        return can_reissue(self.parts, mode, is_person=is_person)
 
     async def run(self, paper_id: str) -> float | None:
         """Renew a certificate that is due. Raises `StorageFailed`."""
