@@ -7,7 +7,7 @@ from balcao.accounts.seal import Seal
 from balcao.accounts.secrets import secrets_of
 from balcao.core.item_events import ItemEvent
 from balcao.core.people import AT_THE_TERMINAL
-from balcao.core.wallet import Notices, Recheck, WalletSettings
+from balcao.core.wallet import Notices, Recheck, Renewal, WalletSettings
 from balcao.home import Home
 from balcao.service.clock import system_now_ms
 from balcao.storage.connection import SqlConnection
@@ -161,6 +161,16 @@ def test_managers_choose_who_is_sent_what(house: Service, who: Client) -> None:
     assert settings.recheck == Recheck(7)
     assert settings.buyer_user_id == user.user_id
     assert house.desk.wallets.ceiling(account_id, system_now_ms()) == 50
+    renewal = {"renovar": "1", "dias_antes": "15", "janela_de": "09:00", "janela_ate": "18:00"}
+    wrong = browser.post(address, {**fields, **renewal, "dias_antes": "61", "avisos_dias": "x"})
+    assert "Um número de 1 a 60" in wrong.words
+    assert "Informe números de dias" in wrong.words
+    saved = browser.post(address, {**fields, **renewal, "avisos_dias": "3, 30", "teto": "50"})
+    assert saved.status == 303
+    settings = house.desk.wallets.settings(account_id)
+    assert settings.renew == Renewal(15, "09:00-18:00", dias_uteis=False)
+    assert settings.notices.dias == (30, 3)
+    assert browser.get(address).field("avisos_dias") == "30, 3"
     consultant = signed_in(house, who, "consultant")
     assert consultant.get(address).status == 403
     assert consultant.get(PATH).status == 200

@@ -115,6 +115,11 @@ def test_certificates_entered_by_hand_and_files(house: Service, who: Client) -> 
     (at,) = shown.tree.xpath("//form[contains(@action, '/papeis/')][@enctype]/@action")
     assert sent(at, {"valida_ate": f"{day + timedelta(365)}"}, b"").status == 303
 
+    assert "Em dia: 1 de 5" in browser.get(f"/app/empresas/{CNPJ}").words
+    municipal = {"nome": "Certidão Municipal", "valida_ate": f"{day}"}
+    assert sent(f"{page}/papeis", municipal, b"").status == 303
+    assert "Em dia: 2 de 5" in browser.get(f"/app/empresas/{CNPJ}").words
+
     content = browser.get(f"{PATH}/comprovantes.zip").content
     names = sorted(zipfile.ZipFile(io.BytesIO(content)).namelist())
     assert names[-1] == "indice.csv"
@@ -123,9 +128,9 @@ def test_certificates_entered_by_hand_and_files(house: Service, who: Client) -> 
     sheet = house.get("/carteira/v1/planilha.xlsx", who)
     book = CalamineWorkbook.from_filelike(io.BytesIO(sheet.body))
     assert book.sheet_names == ["Resumo", "Certidões"]
-    header, first, second = book.get_sheet_by_name("Certidões").to_python()
-    titles = [dict(zip(header, row, strict=True))["Certidão"] for row in (first, second)]
-    assert titles == ["Certidão federal", "Alvará de funcionamento"]
+    header, *lines = book.get_sheet_by_name("Certidões").to_python()
+    titles = [dict(zip(header, row, strict=True))["Certidão"] for row in lines]
+    assert titles == ["Certidão Municipal", "Certidão federal", "Alvará de funcionamento"]
     assert house.get("/carteira/v1/planilha.xlsx?estado=boa", who).code == "PARAMETRO_INVALIDO"
     none = house.get("/carteira/v1/recibos.zip?ate=2020-01-01", who)
     assert zipfile.ZipFile(io.BytesIO(none.body)).namelist() == ["indice.csv"]
