@@ -67,12 +67,12 @@ class PaperCalendars:
                 return None
         settings = desk.wallets.settings(account_id)
         events = await self._events(calendar, settings)
-        changes = entries_after(known, events, now_ms)
+        changes = await asyncio.to_thread(entries_after, known, events, now_ms)
         if changes.changed or changes.forgotten:
             await desk.calendars.write_entries(calendar.calendar_id, changes)
         name = calendar.name or f"Certidões – {desk.account(account_id).name}"
         host = urlsplit(self.base).hostname or "balcao"
-        body = feed_of(name, host, events, changes.entries)
+        body = await asyncio.to_thread(feed_of, name, host, events, changes.entries)
         return body, f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
 
     async def _events(

@@ -1,7 +1,7 @@
 """The calendar of a portfolio's certificates, as programs subscribe to it (RFC 5545, RFC 7986).
 
-A feed has one fixed shape. Written line by line, 5,000 events take some 50 ms; by a library, five
-seconds of the interpreter. The tests read feeds with two libraries (ADR 0119).
+A feed has one fixed shape. Written line by line, 5,000 events take a tenth of the time that a
+library takes, which is six seconds. The tests read feeds with two libraries (ADR 0119).
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import msgspec
 
 EVENTS_MAX: Final = 5_000
 CANCELLED_DAYS: Final = 30  # that a removed event is still sent
+_ALARM: Final = "BEGIN:VALARM"  # begins lines that are folded already
 _MORE: Final = "mais"  # in place of a certificate's id
 _LINE_OCTETS_MAX: Final = 75
 _DAY_MS: Final = 86_400_000
@@ -147,27 +148,27 @@ def _shown(event: FeedEvent) -> Iterator[str]:
     yield f"URL:{event.url}"
     yield f"CATEGORIES:{_text(event.category)}"
     yield "STATUS:CONFIRMED"
-    for days in event.alarms:
-        yield "BEGIN:VALARM"
-        yield "ACTION:DISPLAY"
-        yield f"TRIGGER:-P{days}D"
-        yield f"DESCRIPTION:{summary}"
-        yield "END:VALARM"
+    described = _folded(f"DESCRIPTION:{summary}")
+    for days in event.alarms:  # several lines at once, each with its end but the last
+        yield (f"BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-P{days}D\r\n{described}END:VALARM")
 
 
 def _text(text: str) -> str:
     """Return a text as a property's value: escaped, without other control characters."""
     escaped = text.translate(_ESCAPED)
+    if escaped.isprintable():
+        return escaped
     return "".join(each for each in escaped if each.isprintable())
 
 
 def _folded(line: str) -> str:
     """Return a line with its end, folded at 75 octets and never within a character."""
-    if len(line.encode()) <= _LINE_OCTETS_MAX:
+    octets = len(line) if line.isascii() else len(line.encode())
+    if octets <= _LINE_OCTETS_MAX or line.startswith(_ALARM):
         return f"{line}\r\n"
     parts, octets, start = list[str](), 0, 0
     for at, character in enumerate(line):
-        size = len(character.encode())
+        size = 1 if character.isascii() else len(character.encode())
         if octets + size > _LINE_OCTETS_MAX:
             parts.append(line[start:at])
             start, octets = at, 1  # the blank that begins a continuation
