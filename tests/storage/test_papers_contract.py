@@ -101,6 +101,8 @@ def test_an_answer_changes_the_papers_of_its_own_account_alone(
         ("certidao.renovada", "i1", 2),
         ("certidao.renovada", "i2", 0),
     ]
+    verified = "SELECT verified_ms FROM wallet_item WHERE account_id = ?"
+    assert [tuple(row) for row in engine.sql(verified, ana.account_id)] == [(NOW,), (NOW,)]
     body = told(desk, ana)[0][1]
     assert body["papel"] == {"id": mine, "tipo": "certidao_federal", "uf": None, "nome": None}
     assert (body["valida_ate_antes"], body["recibo"]) == ("2026-08-20", "/r1")
@@ -110,6 +112,7 @@ def test_an_answer_changes_the_papers_of_its_own_account_alone(
     engine.commit(desk, brought(bruno, "q3", None, cnpj=OTHER_CNPJ, verdict="CPD"))
     assert len(told(desk, ana)) == 2
     assert stored(engine, theirs, "*") == before
+    assert [tuple(row) for row in engine.sql(verified, bruno.account_id)] == [(None,)]
     assert told(desk, bruno) == []
 
 

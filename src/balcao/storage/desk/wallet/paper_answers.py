@@ -39,6 +39,11 @@ _HEADS = (
     " JOIN wallet_item AS i ON i.item_id = l.item_id"
     " WHERE l.paper_id = ? AND i.ended_ms IS NULL ORDER BY i.item_id"
 )
+_VERIFIED = (
+    "UPDATE wallet_item SET verified_ms = ? WHERE item_id IN"
+    " (SELECT item_id FROM wallet_item_paper WHERE paper_id = ?)"
+    " AND (verified_ms IS NULL OR verified_ms < ?)"
+)
 _ACTS = f"SELECT {EXTENSION_COLUMNS} FROM certificate_extension"  # noqa: S608 - ours
 
 
@@ -58,6 +63,8 @@ def write_certificate(
     if updated is None:
         return
     update_paper(connection, updated.paper)
+    asked_ms = seen.certificate.asked_ms
+    connection.execute(_VERIFIED, (asked_ms, paper.paper_id, asked_ms))
     if updated.event is not None:
         heads = heads_of(connection, paper.paper_id)
         person = is_natural_person(seen.mode, seen.cnpj, find_in_month)
