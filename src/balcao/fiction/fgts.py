@@ -1,7 +1,7 @@
 """Regularity of employers with the FGTS, derived from the CNPJ and today's date in Brasília.
 
 A certificate is in force for 30 days, its first and last included. The next one is issued ten days
-before it ends, as soon as Caixa allows, so a lookup on the next day mostly returns the same one.
+before its last day, as soon as Caixa allows; until then each lookup returns the same one.
 """
 
 from datetime import date, timedelta
@@ -16,8 +16,9 @@ from balcao.fiction.sandbox.certificates import CLASSES, is_of_class
 from balcao.fiction.sandbox.promises import PROMISED_COMPANIES, FgtsRow
 
 VALIDITY_DAYS = 30  # both ends count
-_RENEWED_DAYS = 10  # before the end
-_APART_DAYS = VALIDITY_DAYS - _RENEWED_DAYS
+_RENEWED_DAYS = 10  # before the last one
+_APART_DAYS = VALIDITY_DAYS - 1 - _RENEWED_DAYS
+_LEFT_MIN = _RENEWED_DAYS + 1  # until then there is the next one
 _PAST = 3  # certificates in the history
 
 _KIND_CARDS = deck(
@@ -54,11 +55,11 @@ def fgts_regularity_of(cnpj: str, today: date) -> FgtsFiction:
 def _last_day(row: FgtsRow, draw: int, today: date) -> date:
     """Return the last day of the certificate in force; a promised one is, on the first day."""
     if row.days_left is None:
-        return today + timedelta(_RENEWED_DAYS + (draw - today.toordinal()) % _APART_DAYS)
+        return today + timedelta(_LEFT_MIN + (draw - today.toordinal()) % _APART_DAYS)
     begin = first_day(today)
     left = (begin + timedelta(row.days_left) - today).days
     if today > begin:
-        left = max(left, _RENEWED_DAYS + (left - _RENEWED_DAYS) % _APART_DAYS)
+        left = max(left, _LEFT_MIN + (left - _LEFT_MIN) % _APART_DAYS)
     return today + timedelta(left)
 
 
