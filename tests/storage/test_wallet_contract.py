@@ -200,6 +200,22 @@ def test_a_part_with_a_label_follows_a_list(portfolio: Portfolio) -> None:
     assert portfolio.documents(tag="vip") == [two]
 
 
+def test_an_item_that_several_lines_mean_is_changed_once(portfolio: Portfolio) -> None:
+    """A line without a client is of every item of its document; later lines prevail."""
+    for client in ("loja", "outra"):
+        portfolio.add(entry(CNPJ, client=client, tags=["L"]))
+    lines = [entry(CNPJ, 1, tags=["L", "A"]), entry(CNPJ, 2, client="loja", tags=["B"])]
+    assert counts(portfolio.sync(lines, tag="L")) == (0, 0, 2)
+    items = portfolio.desk.wallets.page(portfolio.number, ItemFilter())
+    assert [(item.client, item.tags) for item in items] == [
+        ("loja", ("B", "L")),
+        ("outra", ("L", "A")),
+    ]
+    for tag, clients in {"L": ["loja", "outra"], "A": ["outra"], "B": ["loja"]}.items():
+        found = portfolio.desk.wallets.page(portfolio.number, ItemFilter(tag=tag))
+        assert [item.client for item in found] == clients
+
+
 def test_lines_that_are_invalid_keep_their_items(portfolio: Portfolio) -> None:
     one, two = cnpj_of(1), cnpj_of(2)
     portfolio.sync([entry(one), entry(two)], client="erp")
@@ -352,3 +368,36 @@ def test_new_items_enter_with_registry_data_and_events(portfolio: Portfolio) -> 
     assert sequences == [1, 1]
     (first, second) = portfolio.desk.events.after(number, 0, 10)
     assert (first.client, first.silent, second.client) == ("erp", True, "erp")
+
+
+def test_a_list_that_is_planned_while_its_items_are_removed(portfolio: Portfolio) -> None:
+    """It is planned again, and what becomes new by that enters with registry data."""
+    wallets, number = portfolio.desk.wallets, portfolio.number
+    facts = '{"nome_empresarial":"A","situacao":"ATIVA","data_situacao":null,"competencia":null}'
+    asked = list[list[str]]()
+    person = entry(CPF, 3, client="erp", watched=["produtor:SP"])
+    lines = [entry(cnpj_of(1), 1, client="erp"), entry(cnpj_of(2), 2, client="erp"), person]
+    removed = portfolio.add(lines[0]).item
+    portfolio.add(person)
+    assert person.document_hash is not None
+    subject = DataSubject(Cpf(CPF), person.document_hash, "e")
+    changed = msgspec.structs.replace(
+        person, request=ItemRequest(client="erp", tags=["a"], watched=["certidao_trabalhista"])
+    )
+
+    async def read(companies: Sequence[NewCompany]) -> RegistryOf:
+        if not asked:
+            await wallets.end(number, removed.item_id, NOW)
+            await portfolio.desk.data_subjects.erase(subject, NOW)
+        asked.append([each.document for each in companies])
+        return {
+            (each.document, each.client): RegistryOfNew(facts, lambda item_id: ())
+            for each in companies
+        }
+
+    found = portfolio.sync([*lines[:2], changed], client="erp", read_registry=read)
+    assert counts(found) == (3, 0, 0)
+    assert asked == [[cnpj_of(2)], [cnpj_of(1)]]
+    items = [item for item in wallets.page(number, ItemFilter()) if not item.is_person]
+    assert len(items) == 2
+    assert all(item.registry is not None for item in items)

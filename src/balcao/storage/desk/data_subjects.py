@@ -19,7 +19,7 @@ from balcao.storage.desk.batch_ceilings import forget_row
 from balcao.storage.desk.events import lock_accounts
 from balcao.storage.desk.exports import StoredExports
 from balcao.storage.desk.receipts import leave_bytes
-from balcao.storage.desk.wallet.items import erase_items
+from balcao.storage.desk.wallet.items import erase_items, note_edit
 from balcao.storage.engine import Engine
 
 T = TypeVar("T")
@@ -244,7 +244,10 @@ def _forget_items(items: Sequence[HeldItem], now_ms: int) -> Callable[[SqlConnec
     def work(connection: SqlConnection) -> None:
         with connection.transaction():
             # Own lookups lock the account before its items.
-            lock_accounts(connection, {one.account_id for one in items})
+            accounts = {one.account_id for one in items}
+            lock_accounts(connection, accounts)
+            for account_id in accounts:
+                note_edit(connection, account_id, now_ms)
             for one in items:
                 connection.execute(_FORGET_EVENTS, (one.item_id,))
             erase_items(connection, [one.item_id for one in items], now_ms)

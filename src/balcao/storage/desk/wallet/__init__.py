@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -83,6 +83,12 @@ class Synced(msgspec.Struct, frozen=True, gc=False):
     counts: SyncCounts
     failed: Sequence[Outcome]
     created: Sequence[str]
+
+
+class _Unread(NamedTuple):
+    """New companies whose registry data were not read before the commit."""
+
+    companies: Sequence[NewCompany]
 
 
 class Wallets:
@@ -298,7 +304,8 @@ class Wallets:
     ) -> T:
         """Plan outside the writer, write within it, and record the answer; see ADR 0112.
 
-        Other accounts' commits wait for 10,000 new items no longer than for any list.
+        Other accounts' commits wait for 10,000 new items no longer than for any list. If other
+        items become new meanwhile, nothing is written before their registry data are read too.
         """
 
         def plan_beside() -> tuple[int, Plan, T]:
@@ -308,19 +315,29 @@ class Wallets:
         edits, planned, outcome = await asyncio.to_thread(plan_beside)
         if simulate:
             return outcome
-        registry = await read_registry(planned.new_companies)
+        registry, read = dict[tuple[str, str], RegistryOfNew](), set[NewCompany]()
 
-        def work(connection: SqlConnection) -> T:
+        def work(connection: SqlConnection) -> T | _Unread:
             with connection.transaction():
                 lock_account(connection, account_id)
                 current, done = planned, outcome
                 if items.read_edits(connection, account_id) != edits:
                     current, done = plan(connection)
+                unread = [each for each in current.new_companies if each not in read]
+                if unread:
+                    return _Unread(unread)
                 items.write_plan(connection, current, registry)
                 record_answer(connection, keep(done))
                 return done
 
-        return await self._run_in_writer(work)
+        unread = planned.new_companies
+        while True:
+            registry |= await read_registry(unread)
+            read.update(unread)
+            written = await self._run_in_writer(work)
+            if not isinstance(written, _Unread):
+                return written
+            unread = written.companies
 
     async def change(
         self,
@@ -365,6 +382,7 @@ class Wallets:
                 item = items.read_item(connection, account_id, item_id)
                 if item is None:
                     raise ItemNotFound
+                items.note_edit(connection, account_id, now_ms)
                 items.end_items(connection, [item_id], now_ms)
                 return item
 

@@ -159,6 +159,11 @@ def read_edits(connection: SqlConnection, account_id: int) -> int:
     return 0 if row is None else int(row[0])
 
 
+def note_edit(connection: SqlConnection, account_id: int, now_ms: int) -> None:
+    """Count a change of an account's items: plans that were made before it are void."""
+    connection.execute(_EDITED, (account_id, now_ms))
+
+
 def known_all(connection: SqlConnection, account_id: int) -> Sequence[KnownItem]:
     """Return all items in force of an account."""
     rows = connection.execute(
@@ -194,7 +199,7 @@ def write_plan(connection: SqlConnection, plan: Plan, registry: RegistryOf = NO_
     """
     if plan.is_empty:
         return
-    connection.execute(_EDITED, (plan.account_id, plan.now_ms))
+    note_edit(connection, plan.account_id, plan.now_ms)
     connection.insert_rows("wallet_item", NEW_COLUMNS, plan.rows_of_new(registry))
     for row in plan.updates:
         connection.execute(_UPDATE, row)

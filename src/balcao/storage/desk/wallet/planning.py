@@ -269,29 +269,27 @@ def plan_sync(
             part.setdefault(item.key, []).append(item)
         else:
             others[item.key, item.client] = item
-    groups: dict[tuple[Key, str | None], list[Entry]] = {}
+    # An item may be meant with its client and without: it is changed once.
+    staying: dict[str, tuple[KnownItem, list[Entry]]] = {}
+    joining: dict[tuple[Key, str | None], list[Entry]] = {}
     for entry in entries:
-        groups.setdefault((entry.key, client if tag is None else entry.client), []).append(entry)
-    staying: set[str] = set()
-    joining: list[tuple[Entry, KnownItem | None]] = []
-    failed: list[Outcome] = []
-    for (key, own), alike in groups.items():
-        items = [item for item in part.get(key, ()) if own is None or item.client == own]
-        if not items:
-            joining.append((_combined(alike), others.get((key, own or ""))))
+        own = client if tag is None else entry.client
+        items = [item for item in part.get(entry.key, ()) if own is None or item.client == own]
         for item in items:
-            staying.add(item.item_id)
-            try:
-                plan.change(_labelled(_combined(alike), tag, item), item)
-            except BalcaoError as error:
-                failed += [Outcome(entry.line, None, new=False, error=error) for entry in alike]
-    left = 0
+            staying.setdefault(item.item_id, (item, []))[1].append(entry)
+        if not items:
+            joining.setdefault((entry.key, own), []).append(entry)
+    failed: dict[int, Outcome] = {}
+    for item, alike in staying.values():
+        try:
+            plan.change(_labelled(_combined(alike), tag, item), item)
+        except BalcaoError as error:
+            failed |= _failures(alike, error)
+    left = stayed = 0
     for key, items in part.items():
         for item in items:
-            if item.item_id in staying:
-                continue
-            if key in kept:
-                staying.add(item.item_id)
+            if item.item_id in staying or key in kept:
+                stayed += 1
                 continue
             left += 1
             if tag is None:
@@ -299,16 +297,22 @@ def plan_sync(
             else:
                 plan.remove_tag(item, tag)
     entered = 0
-    for entry, there in joining:
+    for (key, own), alike in joining.items():
+        there = others.get((key, own or ""))
         try:
-            plan.put(_labelled(entry, tag, there), there, client=client)
+            plan.put(_labelled(_combined(alike), tag, there), there, client=client)
         except WalletFull:
             raise
         except BalcaoError as error:
-            failed.append(Outcome(entry.line, None, new=False, error=error))
+            failed |= _failures(alike, error)
         else:
             entered += 1
-    return SyncCounts(entered, left, len(staying)), failed
+    return SyncCounts(entered, left, stayed), [*failed.values()]
+
+
+def _failures(alike: Sequence[Entry], error: BalcaoError) -> Mapping[int, Outcome]:
+    """Return the outcomes of entries that failed together, by line."""
+    return {entry.line: Outcome(entry.line, None, new=False, error=error) for entry in alike}
 
 
 def _combined(alike: Sequence[Entry]) -> Entry:
