@@ -162,3 +162,21 @@ def test_a_calendar_follows_its_certificates(house: Service, who: Client) -> Non
     assert browser.post(remove).status == 303
     assert program.get(path).status == 404
     assert program.get("/app/calendario/nada.ics").status == 404
+
+
+def test_a_calendar_does_not_name_persons(house: Service, who: Client) -> None:
+    browser = signed_in(house, who)
+    for number, ref in (("90030000181", "17"), ("90010000100", "")):
+        form = {"documento": number, "vigiar_certidao_trabalhista": "1", "ref": ref}
+        added = browser.post("/app/carteira/incluir", form)
+        item = added.location.partition("?")[0].rpartition("/")[2]
+        by_hand(house, who, item, "Alvará", 3)
+    made = browser.post("/app/carteira/calendarios", {"nome": ""})
+    (address,) = made.tree.xpath("//code/text()")
+    feed = Browser(house).get(address[address.index("/app/") :])
+    events = icalendar.Calendar.from_ical(feed.content).walk("VEVENT")
+    assert {str(each["summary"]) for each in events} == {
+        "Vence: alvará de pessoa física (17)",
+        "Vence: alvará de pessoa física",
+    }
+    assert "***" not in feed.text

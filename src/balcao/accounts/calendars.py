@@ -111,9 +111,9 @@ class PaperCalendars:
 
 
 def _subject(item: WalletItem) -> str:
-    """Return whose certificate it is. A person's CPF is masked, and its name not shown."""
+    """Return whose certificate it is: of a person neither name nor CPF, masked or not."""
     if item.is_person:
-        return f"{item.reference or 'pessoa'} ({document(item.document)})"
+        return f"pessoa física ({item.reference})" if item.reference else "pessoa física"
     name = item.registry.nome_empresarial if item.registry else None
     written = document(item.document)
     return f"{name} ({written})" if name else written

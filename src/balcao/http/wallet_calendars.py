@@ -147,8 +147,8 @@ class WalletCalendarRoutes:
         text=(
             "Um calendário com o último dia de cada certidão da carteira, para assinar em outro"
             f" programa (iCalendar). O endereço é secreto e só aparece nesta resposta. Até"
-            f" {CALENDARS_MAX} por conta. CPFs aparecem mascarados, e nomes de pessoas não"
-            " aparecem."
+            f" {CALENDARS_MAX} por conta. CPFs e nomes de pessoas não aparecem: só a `ref`"
+            " do item."
         ),
         parameters=(CREATION_KEY,),
         takes=RequestBody(
