@@ -176,10 +176,18 @@ def test_settings_and_the_ceiling(world: Service) -> None:
         {"renovar_padrao": {"dias_antes": 0}},
         {"reconsultar_padrao": {"a_cada_dias": 91}},
         {"avisos": {"dias": [1, 1]}},
+        {"avisos": {"cor": "azul"}},
         {"avisos": {"pessoas": [987]}},
         {"avisos": {"pessoas": [2**63]}},
     ):
         assert send(world, "PATCH", WALLET, wrong, admin).code == "PARAMETRO_INVALIDO"
+
+
+def test_notices_that_a_change_leaves_out_stay(world: Service) -> None:
+    first = {"dias": [20], "resumo_as": None, "imediatos": "sempre"}
+    assert send(world, "PATCH", WALLET, {"avisos": first}).status == 200
+    changed = send(world, "PATCH", WALLET, {"avisos": {"resumo_as": "09:30"}}).json
+    assert changed["avisos"] == {**first, "resumo_as": "09:30", "pessoas": []}
 
 
 def test_a_key_that_names_its_client_sees_that_client(world: Service) -> None:

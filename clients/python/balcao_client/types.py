@@ -2196,8 +2196,21 @@ class MudancaDeCarteira(TypedDict):
     """Limite mensal, em créditos, do que a carteira compra sozinha. Com 0, nada é comprado.
     Mudar precisa de uma chave de administração.
     """
-    avisos: NotRequired[Avisos]
+    avisos: NotRequired[MudancaDeAvisos]
     """Os avisos a pessoas."""
+
+
+class MudancaDeAvisos(TypedDict):
+    """As alterações dos avisos. O que não vem fica como está."""
+
+    dias: NotRequired[list[int]]
+    """Dias restantes em que um vencimento é avisado."""
+    resumo_as: NotRequired[str | None]
+    """Hora do resumo diário. Nulo: nenhum."""
+    imediatos: NotRequired[Literal["de_dia", "nao", "sempre"]]
+    """Se avisos graves são enviados na hora."""
+    pessoas: NotRequired[list[int]]
+    """Os ids das pessoas avisadas."""
 
 
 class MudancaDeItem(TypedDict):

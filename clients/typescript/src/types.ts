@@ -2015,7 +2015,19 @@ export interface MudancaDeCarteira {
    */
   teto_creditos_mes?: number;
   /** Os avisos a pessoas. */
-  avisos?: Avisos;
+  avisos?: MudancaDeAvisos;
+}
+
+/** As alterações dos avisos. O que não vem fica como está. */
+export interface MudancaDeAvisos {
+  /** Dias restantes em que um vencimento é avisado. */
+  dias?: Array<number>;
+  /** Hora do resumo diário. Nulo: nenhum. */
+  resumo_as?: string | null;
+  /** Se avisos graves são enviados na hora. */
+  imediatos?: "de_dia" | "nao" | "sempre";
+  /** Os ids das pessoas avisadas. */
+  pessoas?: Array<number>;
 }
 
 /** As alterações de um item. */

@@ -5,6 +5,7 @@ from functools import partial
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import asdict, replace
 
 from balcao.core import errors
 from balcao.core.budgets import CEILING_MAX
@@ -158,7 +159,7 @@ class WalletRoutes:
             client, sent.text("etiqueta") or None, sent.text("documento") or None
         )
         settings = self.parts.desk.wallets.settings(caller.account_id)
-        chosen = msgspec.structs.replace(
+        chosen = replace(
             chosen,
             states=states_of(sent),
             until=day_of(sent, UNTIL.name),
@@ -247,6 +248,8 @@ def _edited(body: WalletChangeBody, before: WalletSettings) -> WalletSettings:
             check_recheck(body.reconsultar_padrao, "reconsultar_padrao")
         changes["recheck"] = body.reconsultar_padrao
     if not isinstance(body.avisos, msgspec.UnsetType):
-        check_notices(body.avisos)
-        changes["notices"] = body.avisos
-    return msgspec.structs.replace(before, **changes)
+        stated = {name: value for name, value in asdict(body.avisos).items() if value is not UNSET}
+        notices = replace(before.notices, **stated)
+        check_notices(notices)
+        changes["notices"] = notices
+    return replace(before, **changes)

@@ -242,6 +242,23 @@ _CEILING = doc(
 )
 
 
+@described("MudancaDeAvisos", "As alterações dos avisos. O que não vem fica como está.")
+class NoticesChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The changes of the notices to people."""
+
+    dias: Annotated[
+        tuple[int, ...] | UnsetType, doc("Dias restantes em que um vencimento é avisado.")
+    ] = UNSET
+    resumo_as: Annotated[str | UnsetType | None, doc("Hora do resumo diário. Nulo: nenhum.")] = (
+        UNSET
+    )
+    imediatos: Annotated[
+        Literal["nao", "de_dia", "sempre"] | UnsetType,
+        doc("Se avisos graves são enviados na hora."),
+    ] = UNSET
+    pessoas: Annotated[tuple[int, ...] | UnsetType, doc("Os ids das pessoas avisadas.")] = UNSET
+
+
 @described("MudancaDeCarteira", "As alterações da carteira.")
 class WalletChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body that changes the portfolio's settings."""
@@ -249,7 +266,7 @@ class WalletChangeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     renovar_padrao: Annotated[Renewal | UnsetType | None, _RENEWAL] = UNSET
     reconsultar_padrao: Annotated[Recheck | UnsetType | None, _RECHECK] = UNSET
     teto_creditos_mes: Annotated[int | UnsetType, _CEILING] = UNSET
-    avisos: Annotated[Notices | UnsetType, doc("Os avisos a pessoas.")] = UNSET
+    avisos: Annotated[NoticesChangeBody | UnsetType, doc("Os avisos a pessoas.")] = UNSET
 
 
 @described("RespostaCarteira", "A carteira da conta.")
