@@ -19,6 +19,7 @@ from balcao.core.access import Account
 from balcao.core.company_record import record_bytes, registry_record
 from balcao.core.documents import Cnpj
 from balcao.core.errors import StorageFailed
+from balcao.core.item_events import ItemHead, numbered
 from balcao.core.month_comparison import Comparison, MonthsRead, WatchedSubject, base_ms
 from balcao.core.month_switch import MonthInUse
 from balcao.core.questions import Mode
@@ -42,6 +43,7 @@ from balcao.storage.connection import SqlConnection
 from balcao.storage.contract import NewAccount
 from balcao.storage.desk import months
 from balcao.storage.desk.desk import Desk
+from tests.opendata.months import Month, cnpj, row
 from tests.storage.engines import Engine
 from tests.storage.world import NOW, open_account
 
@@ -367,6 +369,25 @@ def test_new_items_get_the_differences_of_the_last_two_months(store: Path, tmp_p
     assert not any(outcome.changes for outcome in alone.outcomes)
     assert [one.registry for one in alone.outcomes] == [one.registry for one in there.outcomes]
     assert asyncio.run(read("live", retroactive=True)) is None
+
+
+def test_events_of_a_root_name_its_head_office(tmp_path: Path) -> None:
+    """It is the establishment with the flag, which is not always that of order 0001."""
+    root, store = "33683111", tmp_path / "store"
+    branch = row("Estabelecimentos", cnpj_ordem="0001")
+    for name, day in (("ANTES", date(2026, 7, 11)), ("DEPOIS", date(2026, 8, 8))):
+        head = row("Estabelecimentos", identificador_matriz_filial="1", nome_fantasia=name)
+        files = {"Estabelecimentos0": branch + head}
+        Month(tmp_path / name, day, files).build(store)
+    files = last_two(store)
+    assert files is not None
+    with open_pair(*files) as pair:
+        (outcome,) = pair.compare([WatchedSubject(root, frozenset(TOPICS))])
+    read = MonthsRead("2026-08", "2026-08-08", [outcome])
+    (event,) = read.retroactive_events("i", 0, NOW)
+    head_of_root = ItemHead("i", 1, root, False, None, None, (), 0)
+    body = json.loads(numbered(head_of_root, event, 1).body)
+    assert (event.kind, body["cnpj"]) == ("empresa.nome_fantasia", cnpj(root, "0002").text)
 
 
 def test_doctor_reports_the_last_comparison(engine: Engine, desk: Desk) -> None:

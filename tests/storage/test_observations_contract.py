@@ -199,6 +199,25 @@ def test_the_first_answer_is_the_baseline(engine: Engine, desk: Desk, ana: Accou
     assert CPF not in json.dumps(body)
 
 
+def test_the_head_office_changes_the_items_of_its_root(
+    engine: Engine, desk: Desk, ana: Account
+) -> None:
+    """It is the establishment with the flag, which is not always that of order 0001."""
+    root = watch(engine, ana, CNPJ[:8], "cadastro")
+    elsewhere = CNPJ[:8] + "000281"
+    first = a_company(identificador_matriz_filial="FILIAL", uf="RJ")
+    engine.commit(desk, seen(ana, "q1", "company", body=first))
+    assert item(engine, root)["registry"] is None
+    head = a_company(elsewhere, identificador_matriz_filial="MATRIZ")
+    engine.commit(desk, seen(ana, "q2", "company", elsewhere, body=head))
+    moved = msgspec.structs.replace(head, uf="MG")
+    engine.commit(desk, seen(ana, "q3", "company", elsewhere, body=moved, asked_ms=NOW + 1))
+    unflagged = a_company(elsewhere, uf="BA")
+    engine.commit(desk, seen(ana, "q4", "company", elsewhere, body=unflagged, asked_ms=NOW + 2))
+    ((kind, body),) = told(desk, ana)
+    assert (kind, body["cnpj"]) == ("empresa.endereco", elsewhere)
+
+
 def test_a_damaged_answer_costs_no_charge(engine: Engine, desk: Desk, ana: Account) -> None:
     mine = watch(engine, ana, CNPJ, "inscricoes:SP")
     broken = seen(ana, "q1", body=["not a record"])

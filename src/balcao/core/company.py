@@ -175,7 +175,8 @@ class DatedCompany(Company, frozen=True, kw_only=True):
     data_base: str | None
 
 
-IDENTIFIER_TEXTS = {"1": "MATRIZ", "2": "FILIAL"}
+HEAD_OFFICE = "MATRIZ"
+IDENTIFIER_TEXTS = {"1": HEAD_OFFICE, "2": "FILIAL"}
 STATUS_TEXTS = {"01": "NULA", "02": "ATIVA", "03": "SUSPENSA", "04": "INAPTA", "08": "BAIXADA"}
 SIZE_TEXTS = {"01": "MICRO EMPRESA", "03": "EMPRESA DE PEQUENO PORTE", "05": "DEMAIS"}
 AGE_BAND_TEXTS = {

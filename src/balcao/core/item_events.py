@@ -35,6 +35,7 @@ class ItemEvent(msgspec.Struct, frozen=True, gc=False):
     data_from: str | None = None  # `dados_de`: day or instant of the source's data
     month: str | None = None  # `competencia`, YYYY-MM
     silent: bool = False
+    head_office: str | None = None  # of a root; None: its first establishment
 
 
 def numbered(head: ItemHead, event: ItemEvent, sequence: int) -> NewEvent:
@@ -42,7 +43,10 @@ def numbered(head: ItemHead, event: ItemEvent, sequence: int) -> NewEvent:
     cnpj = None
     if not head.is_cpf:
         document = head.document
-        cnpj = document if len(document) == CNPJ_CHARACTERS else first_establishment(document)
+        if len(document) == CNPJ_CHARACTERS:
+            cnpj = document
+        else:
+            cnpj = event.head_office or first_establishment(document)
     body = {
         "item": {
             "id": head.item_id,

@@ -40,12 +40,17 @@ class WatchedSubject(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The outcome for a subject. `registry`: JSON, as in `wallet_item`; None: stays as it is."""
+    """The outcome for a subject.
+
+    `registry`: JSON, as in `wallet_item`; None: stays as it is. `head_office`: the CNPJ of a root
+    that changed.
+    """
 
     changes: Sequence[CompanyChange] = ()
     is_person: bool = False
     verified: bool = True
     registry: str | None = None
+    head_office: str | None = None
 
 
 class RegistrySummary(msgspec.Struct, frozen=True):
@@ -190,6 +195,7 @@ class MonthsRead(msgspec.Struct, frozen=True):
                 self.base_date,
                 self.month,
                 silent=True,
+                head_office=outcome.head_office,
             )
             for change in outcome.changes
         ]

@@ -8,7 +8,7 @@ import msgspec
 
 from balcao.core.budgets import iso_instant
 from balcao.core.calendar import civil_day_text, day_starts_ms
-from balcao.core.company import Company
+from balcao.core.company import HEAD_OFFICE, Company
 from balcao.core.company_changes import MONTH_TOPICS, company_changes, completed
 from balcao.core.company_record import (
     RegistryRecord,
@@ -16,8 +16,10 @@ from balcao.core.company_record import (
     registry_record,
     stored_record,
 )
+from balcao.core.documents import CNPJ_CHARACTERS, first_establishment
 from balcao.core.item_events import ItemEvent, ItemHead
 from balcao.core.observations import Observation, ObservedAnswer
+from balcao.core.papers import ROOT_CHARACTERS
 from balcao.core.questions import Mode, Subject
 from balcao.core.registration import SITUATION_TEXTS, Registrations, bare_number
 from balcao.core.suframa import ZoneRecord
@@ -156,6 +158,8 @@ def _of_registry(
         return None
     assert answer.body is not None
     company = _company(answer.body)
+    if len(item.head.document) < CNPJ_CHARACTERS and not _is_head_office(company, seen.cnpj):
+        return None
     day = civil_day_text(answer.asked_ms) if answer.of_own_copy else company.data_base or None
     whole = answer.of_own_copy or company.data_base is not msgspec.UNSET
     found = registry_record(company, whole=whole)
@@ -191,6 +195,13 @@ def _of_registry(
         for change in company_changes(before, found)
         if change.topic in topics
     ]
+
+
+def _is_head_office(company: Company, cnpj: str | None) -> bool:
+    """Return whether an establishment is its company's head office; order 0001 if not given."""
+    if company.identificador_matriz_filial is not None:
+        return company.identificador_matriz_filial == HEAD_OFFICE
+    return cnpj is not None and cnpj == first_establishment(cnpj[:ROOT_CHARACTERS])
 
 
 def _with_facts(state: ItemState, record: RegistryRecord, month: str | None) -> ItemState:
@@ -339,4 +350,5 @@ def _event(
         is_person=is_person,
         data_from=data_from or iso_instant(answer.asked_ms),
         month=_text_month(data_from),
+        head_office=seen.cnpj,
     )

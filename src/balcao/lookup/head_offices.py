@@ -10,14 +10,13 @@ from typing import Protocol
 
 import structlog
 
+from balcao.core.company import HEAD_OFFICE
 from balcao.core.documents import Cnpj
 from balcao.core.questions import Inquiry
 from balcao.lookup.registry import decode_company
 from balcao.storage.contract import Cache
 
 log = structlog.get_logger()
-
-HEAD_OFFICE = "MATRIZ"
 
 
 class HeadOfficeRegistry(Protocol):

@@ -98,7 +98,13 @@ class MonthPair:
     def compare(self, subjects: Sequence[WatchedSubject]) -> Sequence[Comparison]:
         """Compare some subjects, those of `read_branches` among them."""
         self._read_branches(subjects)
-        return [self._compare(each) for each in subjects]
+        return [self._with_head_office(each, self._compare(each)) for each in subjects]
+
+    def _with_head_office(self, subject: WatchedSubject, outcome: Comparison) -> Comparison:
+        if not outcome.changes or len(subject.document) > _ROOT:
+            return outcome
+        rows = self.after.rows_of(subject.document) or self.before.rows_of(subject.document)
+        return msgspec.structs.replace(outcome, head_office=None if rows is None else rows.cnpj)
 
     def _read_branches(self, subjects: Sequence[WatchedSubject]) -> None:
         branched = {each.document[:_ROOT] for each in subjects if watches_branches(each.watched)}

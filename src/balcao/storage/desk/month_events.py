@@ -50,6 +50,7 @@ def events_of_item(  # noqa: PLR0917
                 outcome.is_person,
                 switch.base_date,
                 switch.to_month,
+                head_office=outcome.head_office,
             )
         )
     return events

@@ -2,11 +2,10 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from balcao.core.documents import first_establishment
 from balcao.core.observations import Observation
 from balcao.core.observed_items import (
     Checked,
@@ -19,13 +18,13 @@ from balcao.core.observed_items import (
     WatchedZone,
     update_of,
 )
+from balcao.core.papers import ROOT_CHARACTERS
 from balcao.core.questions import Mode
 from balcao.storage.connection import Statements
 from balcao.storage.desk.item_events import HEAD_COLUMNS, head_of, write_item_events
 
 log = logging.getLogger(__name__)
 
-ROOT_CHARACTERS: Final = 8
 STATE_COLUMNS = (
     "registry", "record", "record_ms", "registrations", "suframa", "checked", "verified_ms",
 )  # fmt: skip
@@ -34,7 +33,7 @@ _ITEMS = (
     f"SELECT watched, {', '.join((*STATE_COLUMNS, *HEAD_COLUMNS))} FROM wallet_item"  # noqa: S608 - ours
     " WHERE account_id = ? AND {of} AND ended_ms IS NULL"
 )
-# A company's items: of the establishment, and of the whole company if it is the first one.
+# A company's items: of the establishment, and of the whole company, if it is the head office.
 _ITEMS_OF_COMPANY = _ITEMS.format(of="document IN (?, ?) AND document_hash IS NULL")
 _ITEMS_OF_PERSON = _ITEMS.format(of="document_hash = ?")
 _UPDATE = (
@@ -49,15 +48,11 @@ def nothing_in_month(mode: Mode, cnpj: str) -> MonthRecord | None:
 
 
 def document_values(seen: Observation) -> tuple[str | None, str | None, bytes | None]:
-    """Return the documents of items that an observation is about: CNPJ, root, hash of a CPF.
-
-    The root is None if the CNPJ is not that of the company's first establishment.
-    """
+    """Return the documents of items that an observation may be about: CNPJ, root, hash of a CPF."""
     cnpj = seen.cnpj
     if cnpj is None:
         return None, None, seen.document_hash
-    root = cnpj[:ROOT_CHARACTERS]
-    return cnpj, root if first_establishment(root) == cnpj else None, None
+    return cnpj, cnpj[:ROOT_CHARACTERS], None
 
 
 def write_answers(connection: Statements, seen: Observation, find_in_month: FindInMonth) -> None:

@@ -173,6 +173,7 @@ def _events(
             outcome.is_person,
             month.base_date,
             month.month,
+            head_office=outcome.head_office,
         )
         for change in outcome.changes
     ]
