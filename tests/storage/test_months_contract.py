@@ -377,8 +377,7 @@ def test_events_of_a_root_name_its_head_office(tmp_path: Path) -> None:
     branch = row("Estabelecimentos", cnpj_ordem="0001")
     for name, day in (("ANTES", date(2026, 7, 11)), ("DEPOIS", date(2026, 8, 8))):
         head = row("Estabelecimentos", identificador_matriz_filial="1", nome_fantasia=name)
-        files = {"Estabelecimentos0": branch + head}
-        Month(tmp_path / name, day, files).build(store)
+        Month(tmp_path / name, day, {"Estabelecimentos0": branch + head}).build(store)
     files = last_two(store)
     assert files is not None
     with open_pair(*files) as pair:
