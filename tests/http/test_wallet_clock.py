@@ -320,3 +320,16 @@ def test_companies_share_their_certificate(house: Service) -> None:
     }  # fmt: skip
     renewed = [each["dados"] for each in events if each["tipo"] == "certidao.renovada"]
     assert sorted(each["creditos"] for each in renewed) == [0, 2, 2, 2]
+
+
+def test_a_calendar_shows_what_is_at_risk(house: Service) -> None:
+    by = an_account(house, "parada", ("90030012000151", FEDERAL), teto_creditos_mes=3)
+    made = send(house, "POST", f"{WALLET}/calendarios", {}, by).json["endereco"]
+    path = made[made.index("/app/") :]
+    advance(house, by, 4)
+    assert b"SUMMARY:Vence: " in house.get(path).body
+    advance(house, by, 2)
+    assert house.get(WALLET, by).json["parada"]["motivo"] == "teto"
+    feed = house.get(path).body
+    assert b"SUMMARY:Em risco: " in feed
+    assert b"a partir de" not in feed.replace(b"\r\n ", b"")

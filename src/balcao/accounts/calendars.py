@@ -82,32 +82,49 @@ class PaperCalendars:
         read, chosen = self.desk.paper_list.feed, calendar.chosen.papers
         page = await asyncio.to_thread(read, calendar.account_id, chosen, standing, EVENTS_MAX)
         alarms = tuple(sorted(settings.notices.dias, reverse=True))
-        events = [self._event(each, standing.today, alarms) for each in page.papers]
+        waits_ms = _waits_ms(settings, self.now_ms())
+        events = [self._event(each, standing.today, alarms, waits_ms) for each in page.papers]
         if page.in_all > len(events):
             url = f"{self.base}/app/carteira/certidoes"
             events.append(more_event(events[-1], page.in_all - len(events), url))
         return events
 
-    def _event(self, each: ListedPaper, today: date, alarms: tuple[int, ...]) -> FeedEvent:
+    def _event(
+        self, each: ListedPaper, today: date, alarms: tuple[int, ...], waits_ms: int
+    ) -> FeedEvent:
         paper, item = each.paper, each.item
         assert paper.last_day is not None, "it was chosen by its last day"
         title, past = title_of(paper), days_left(paper.last_day, today) < 0
         parts = [f"{'Valeu' if past else 'Válida'} até {day(paper.last_day)}."]
         if paper.act:
             parts.append(f"Prorrogada por {paper.act}.")
-        if paper.next_ms and not past:
+        at_risk = not past and 0 < (paper.next_ms or 0) <= waits_ms
+        if at_risk:
+            parts.append("A renovação automática está parada; veja a carteira.")
+        elif paper.next_ms and not past:
             parts.append(f"Renovação automática a partir de {day(civil_day(paper.next_ms))}.")
         if each.items > 1:
             parts.append(f"Vale também para mais {each.items - 1} itens da carteira.")
+        verb = "Venceu" if past else "Em risco" if at_risk else "Vence"
         return FeedEvent(
             paper.paper_id,
             paper.last_day,
-            f"{'Venceu' if past else 'Vence'}: {title[:1].lower()}{title[1:]} de {_subject(item)}",
+            f"{verb}: {title[:1].lower()}{title[1:]} de {_subject(item)}",
             " ".join(parts),
             f"{self.base}/app/carteira/itens/{item.item_id}",
             paper.kind.replace("_", "-"),
             () if past else alarms,
         )
+
+
+def _waits_ms(settings: WalletSettings, now_ms: int) -> int:
+    """Return the instant up to which renewals that are due wait for the portfolio to resume.
+
+    0: none does. A source that is down resumes too soon to move events of calendars.
+    """
+    if settings.stopped_reason in {None, "fonte"}:
+        return 0
+    return now_ms if settings.clock_ms is None else settings.clock_ms
 
 
 def _subject(item: WalletItem) -> str:
