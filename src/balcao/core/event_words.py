@@ -6,8 +6,11 @@ Pages and e-mails use the same texts. The line has no personal data.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from balcao.core.errors import errors_by_code
 from balcao.core.event_titles import TITLES, TONES
 from balcao.core.notices import Tone
+from balcao.core.papers import NOT_ISSUED
+from balcao.core.renewals import AFTER_THE_END
 from balcao.core.writing import NOTHING, cep, counted, credits, day, decimal, phone, whole
 from balcao.core.writing import cnpj as written_cnpj
 
@@ -260,11 +263,14 @@ def _about_paper(kind: str, title: str, data: Mapping[str, Any]) -> tuple[str, s
     name = paper.get("nome") or _PAPERS.get(str(paper.get("tipo")), "certidão")
     uf = f" {paper['uf']}" if paper.get("uf") else ""
     notes = []
+    if kind == "certidao.nao_renovada" and (reason := _failure(data.get("motivo"))):
+        notes.append(reason)
     if data.get("valida_ate"):
-        notes.append(f"válida até {day(data['valida_ate'])}")
+        until = "venceu em" if kind == "certidao.vencida" else "válida até"
+        notes.append(f"{until} {day(data['valida_ate'])}")
     if kind == "certidao.a_vencer" and data.get("dias") is not None:
         left = int(data["dias"])
-        notes.append(counted(left, "dia", "dias") + (" resta" if left == 1 else " restam"))
+        notes.append(f"{'falta' if left == 1 else 'faltam'} {counted(left, 'dia', 'dias')}")
     if data.get("ato"):
         notes.append(f"ato: {data['ato']}")
     if data.get("proxima_em"):
@@ -272,6 +278,16 @@ def _about_paper(kind: str, title: str, data: Mapping[str, Any]) -> tuple[str, s
     note = ", ".join(notes)
     titled = f"{title}: {name}{uf}"
     return titled, f"{titled}, {note}" if note else titled, note[:1].upper() + note[1:]
+
+
+def _failure(reason: Any) -> str | None:
+    """Return why a certificate was not renewed; None: the reason has no words."""
+    if reason == AFTER_THE_END:
+        return "a fonte só emite outra depois do vencimento"
+    if reason == NOT_ISSUED:
+        return "a fonte não emitiu a certidão"
+    known = errors_by_code().get(str(reason))
+    return None if known is None else known.short[:1].lower() + known.short[1:]
 
 
 def _compared(data: Mapping[str, Any]) -> str:
