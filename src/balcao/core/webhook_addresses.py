@@ -63,28 +63,28 @@ def endpoint_of(url: str) -> Endpoint:
     http is accepted here, and refused by `check_addresses` unless all addresses are private.
     """
     if len(url) > URL_CHARACTERS_MAX:
-        raise WebhookAddressRefused(f"o endereço pode ter até {URL_CHARACTERS_MAX} caracteres.")
+        raise WebhookAddressRefused(f"O endereço pode ter até {URL_CHARACTERS_MAX} caracteres.")
     if _PRINTABLE.fullmatch(url) is None or "\\" in url:
-        raise WebhookAddressRefused("use um endereço como https://exemplo.com.br/webhooks.")
+        raise WebhookAddressRefused("Use um endereço como https://exemplo.com.br/webhooks.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise WebhookAddressRefused("o endereço não é válido.") from None
+        raise WebhookAddressRefused("O endereço não é válido.") from None
     if parts.scheme not in _PORTS:
-        raise WebhookAddressRefused("o endereço deve começar com https://.")
+        raise WebhookAddressRefused("O endereço deve começar com https://.")
     if "@" in parts.netloc:
-        raise WebhookAddressRefused("o endereço não pode ter usuário nem senha.")
+        raise WebhookAddressRefused("O endereço não pode ter usuário nem senha.")
     if "#" in url:
-        raise WebhookAddressRefused("o endereço não pode ter fragmento (#).")
+        raise WebhookAddressRefused("O endereço não pode ter fragmento (#).")
     named, _, after = parts.netloc.rpartition(":")
     host_text = named if named and (after.isdigit() or not after) else parts.netloc
     if _HOST.fullmatch(host_text) is None or not parts.hostname:
-        raise WebhookAddressRefused("o nome do servidor não é válido.")
+        raise WebhookAddressRefused("O nome do servidor não é válido.")
     found = port if port is not None else _PORTS[parts.scheme]
     usual = (443, 80) if parts.scheme == "http" else (443,)
     if found not in usual and found < _FIRST_FREE_PORT:
-        raise WebhookAddressRefused("a porta deve ser 443 ou a partir de 1024.")
+        raise WebhookAddressRefused("A porta deve ser 443 ou a partir de 1024.")
     return Endpoint(parts.scheme, parts.hostname, found)
 
 
@@ -96,14 +96,14 @@ def check_addresses(
     `private`: the networks that the operator has allowed.
     """
     if not addresses:
-        raise WebhookAddressRefused("o nome do servidor não tem endereço.")
+        raise WebhookAddressRefused("O nome do servidor não tem endereço.")
     for text in addresses:
         if _is_private(text, private):
             continue
         if endpoint.scheme == "http":
-            raise WebhookAddressRefused("o endereço deve começar com https://.")
+            raise WebhookAddressRefused("O endereço deve começar com https://.")
         if not is_public(text):
-            raise WebhookAddressRefused("o nome do servidor leva a um endereço que não é público.")
+            raise WebhookAddressRefused("O nome do servidor leva a um endereço que não é público.")
 
 
 def is_public(text: str) -> bool:
