@@ -191,6 +191,9 @@ async def _page(
         typed=typed,
         complaints=complaints,
         at_once=AT_ONCE,
+        idle=not complaints
+        and bool(typed.get("renovar") or typed.get("reconsultar"))
+        and not typed.get("teto"),
         sends=context.tools.outbox is not None,
         message=message,
         alert=complaints.get(""),
