@@ -23,6 +23,8 @@ async def add(context: PageContext) -> Response:
     """Add a certificate, with its file if one was chosen."""
     account_id, item_id = context.account.account_id, context.request.path_params["item_id"]
     papers, now_ms = context.desk.manual_papers, context.now_ms()
+    if missing := _missing(context):
+        return await item_page(context, missing, of_paper=True)
     try:
         new = ManualPaper(
             checked_name(context.typed("nome")),
@@ -60,6 +62,12 @@ async def remove(context: PageContext) -> Response:
     account_id = context.account.account_id
     await context.desk.manual_papers.remove(account_id, item_id, paper_id, context.now_ms())
     return context.redirect(item_path(item_id), feito="papel_removido")
+
+
+def _missing(context: PageContext) -> Mapping[str, str]:
+    """Return the complaints about required fields that are empty."""
+    required = {"nome": "Informe o nome.", "valida_ate": "Informe o último dia de validade."}
+    return {f"{FORM}_{name}": text for name, text in required.items() if not context.typed(name)}
 
 
 async def _file(context: PageContext, paper_id: str) -> Receipt | None:
