@@ -135,8 +135,10 @@ def test_a_list_is_previewed_before_it_is_synchronised(house: Service, who: Clie
     assert "os dígitos verificadores não conferem" in page.words
     assert documents() == []
     done = browser.post(f"{PATH}/lista/confirmar", {"itens": page.field("itens")})
-    assert done.status == 303
+    assert "1 item incluído na carteira." in browser.get(done.location).words
     assert documents() == [CNPJ]
+    refused = preview(f"{CNPJ}\n{OTHER}\n", acao="incluir", etiqueta_todos="529.982.247-25")
+    assert refused.status == 422  # not an addition of nothing
     page = preview(OTHER, acao="sincronizar", etiqueta_todos="a")
     figures = [one.text_content() for one in page.tree.xpath("//span[@class='figure']")]
     assert figures == ["1", "1", "0", "0"]  # enter, leave, stay, wrong

@@ -152,6 +152,11 @@ class WalletDesk:
         )
         return added, invalid
 
+    def invalid(self, caller: Caller, lines: Sequence[ItemLine]) -> Sequence[Outcome]:
+        """Return the outcomes of the lines that `add_list` would refuse."""
+        _, invalid, _ = self._entries(caller, lines)
+        return invalid
+
     async def sync(
         self,
         caller: Caller,

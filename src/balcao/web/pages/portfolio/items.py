@@ -1,7 +1,7 @@
 """`/app/carteira`: the items of the account's portfolio, with filters."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from starlette.responses import Response
 
@@ -9,6 +9,7 @@ from balcao.core.company import STATUS_TEXTS
 from balcao.core.documents import Cpf
 from balcao.core.errors import InvalidCpf
 from balcao.core.paper_filters import day_ranges
+from balcao.core.writing import counted
 from balcao.storage.desk.portfolio_views import ListFilter
 from balcao.storage.desk.wallet.paper_list import PaperFilter, standing_of
 from balcao.web.kit import filters
@@ -25,7 +26,6 @@ STATUSES: filters.Options = [
 ]
 _DONE = {
     "removido": "Item removido. As mudanças dele ficam guardadas por 90 dias.",
-    "lista": "Lista incluída na carteira.",
     "sincronizada": "Carteira sincronizada com a lista.",
 }
 
@@ -67,9 +67,21 @@ async def show(context: PageContext) -> Response:
         first=offset + 1,
         older=at(page + 1) if offset + len(listed) < count else None,
         newer=at(page - 1) if page > 1 else None,
-        message=_DONE.get(fields.get("feito", "")),
+        message=_added(fields) or _DONE.get(fields.get("feito", "")),
         unseen=await unseen(context),
     )
+
+
+def _added(fields: Mapping[str, str]) -> str | None:
+    """Return what a list added; None: the page does not follow one."""
+    new, in_all = fields.get("novas", ""), fields.get("todas", "")
+    if fields.get("feito") != "lista" or not all(map(filters.is_number, (new, in_all))):
+        return None
+    known = int(in_all) - int(new)
+    texts = [f"{counted(int(new), 'item incluído', 'itens incluídos')} na carteira"]
+    if known > 0:
+        texts.append(counted(known, "já estava", "já estavam"))
+    return f"{', '.join(texts)}."
 
 
 async def expiring_papers(context: PageContext) -> Sequence[PaperView]:

@@ -5,7 +5,7 @@ The columns are recognised as in batches. The preview's form has the rows, so no
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -23,11 +23,12 @@ from balcao.core.writing import whole
 from balcao.lookup.wallet import ItemLine
 from balcao.operations import OPERATIONS
 from balcao.storage.desk.wallet import Synced
+from balcao.storage.desk.wallet.planning import Outcome, SyncCounts
 from balcao.web.kit.context import PageContext
 from balcao.web.pages.batches import as_list, columns_of_list, media_type_of
 from balcao.web.pages.portfolio.adding import COLUMNS, form_page
 from balcao.web.pages.portfolio.terms import complaint_about, watched_of_form
-from balcao.web.pages.portfolio.views import PATH
+from balcao.web.pages.portfolio.views import PATH, watched_text
 
 BOUNDS: Final = TableBounds(file_bytes=10_000_000, rows=SYNCED_AT_ONCE)
 FLAWS_SHOWN = 20
@@ -50,6 +51,7 @@ class ListRow(msgspec.Struct, frozen=True, array_like=True):
     document: str
     reference: str | None = None
     client: str | None = None
+    line: int | None = None  # in the list
 
 
 class TypedList(msgspec.Struct, frozen=True):
@@ -78,20 +80,22 @@ async def preview(context: PageContext) -> Response:
         return form_page(context, context.form, list_complaints=complaints)
     typed = msgspec.structs.replace(typed, rows=tuple(rows))
     try:
-        synced = await _apply(context, typed, simulate=True)
+        counts, failed = await _simulated(context, typed)
     except CallerError as error:
         return form_page(context, context.form, list_complaints=complaint_about(error))
-    refused = [] if synced is None else [
+    refused = [
         f"Linha {each.line}: {problem_of(each.error).message}"
-        for each in synced.failed
+        for each in failed
         if each.error is not None
-    ]  # fmt: skip
+    ]
     flaws = [*flaws, *refused]
     return context.page(
         "carteira_conferir.html",
         typed=typed,
         packed=msgspec.json.encode(typed).decode(),
-        counts=None if synced is None else synced.counts,
+        count=len(typed.rows) - len(failed),
+        counts=counts,
+        watched=[watched_text(each) for each in typed.watched],
         columns=columns,
         flaws=flaws[:FLAWS_SHOWN],
         flaws_in_all=len(flaws),
@@ -109,29 +113,51 @@ async def confirm(context: PageContext) -> Response:
         )
     if len(typed.rows) > SYNCED_AT_ONCE:
         return context.problem(422, "Lista longa demais", f"Até {whole(SYNCED_AT_ONCE)} linhas.")
-    await _apply(context, typed, simulate=False)
-    done = "sincronizada" if typed.deed == "sincronizar" else "lista"
-    return context.redirect(PATH, feito=done, etiqueta=typed.tag or "", cliente=typed.client or "")
-
-
-async def _apply(context: PageContext, typed: TypedList, *, simulate: bool) -> Synced | None:
-    """Add or synchronise; of a list that is added there is nothing to simulate."""
-    wallet, caller = context.tools.wallet, context.person.caller()
+    mark = {"etiqueta": typed.tag or "", "cliente": typed.client or ""}
     if typed.deed == "sincronizar":
-        lines = [_line(typed, row, own_client=typed.client is None) for row in typed.rows]
-        synced, _ = await wallet.sync(
-            caller,
-            lines,
-            typed.client,
-            typed.tag,
-            lambda invalid: lambda synced: None,
-            simulate=simulate,
-        )
-        return synced
-    if not simulate:
-        lines = [_line(typed, row, own_client=True) for row in typed.rows]
-        await wallet.add_list(caller, lines, lambda invalid: lambda added: None)
-    return None
+        await _synchronise(context, typed, simulate=False)
+        return context.redirect(PATH, feito="sincronizada", **mark)
+    added, _ = await context.tools.wallet.add_list(
+        context.person.caller(), _lines(typed), lambda invalid: lambda added: None
+    )
+    in_all = sum(each.error is None for each in added.outcomes)
+    return context.redirect(
+        PATH, feito="lista", novas=str(len(added.created)), todas=str(in_all), **mark
+    )
+
+
+async def _simulated(
+    context: PageContext, typed: TypedList
+) -> tuple[SyncCounts | None, Sequence[Outcome]]:
+    """Return what a synchronisation would change (None: the list is added), and what fails.
+
+    Raises the first error if all lines of an added list are refused.
+    """
+    if typed.deed == "sincronizar":
+        synced = await _synchronise(context, typed, simulate=True)
+        return synced.counts, synced.failed
+    caller, lines = context.person.caller(), _lines(typed)
+    invalid = await asyncio.to_thread(context.tools.wallet.invalid, caller, lines)
+    if len(invalid) == len(lines) and invalid[0].error is not None:
+        raise invalid[0].error
+    return None, invalid
+
+
+async def _synchronise(context: PageContext, typed: TypedList, *, simulate: bool) -> Synced:
+    synced, _ = await context.tools.wallet.sync(
+        context.person.caller(),
+        _lines(typed),
+        typed.client,
+        typed.tag,
+        lambda invalid: lambda synced: None,
+        simulate=simulate,
+    )
+    return synced
+
+
+def _lines(typed: TypedList) -> Sequence[ItemLine]:
+    own_client = typed.deed == "incluir" or typed.client is None
+    return [_line(typed, row, own_client=own_client) for row in typed.rows]
 
 
 def _line(typed: TypedList, row: ListRow, *, own_client: bool) -> ItemLine:
@@ -145,7 +171,8 @@ def _line(typed: TypedList, row: ListRow, *, own_client: bool) -> ItemLine:
         stated["tags"] = (typed.tag,)
     if typed.watched:
         stated["watched"] = typed.watched
-    return ItemLine(row.document, ItemRequest(**stated))  # type: ignore[arg-type]
+    request = ItemRequest(**stated)  # type: ignore[arg-type]
+    return ItemLine(row.document, request, number=row.line)
 
 
 def _typed(context: PageContext) -> tuple[TypedList, dict[str, str]]:
@@ -184,7 +211,10 @@ async def _read(context: PageContext) -> tuple[list[ListRow], list[str], list[st
             path.write_text(text, "utf-8")
             chosen = columns_of_list(text) | chosen
         known = {role: choice for role, choice in chosen.items() if role in COLUMNS}
-        return await asyncio.to_thread(_read_file, path, media_type, known)
+        rows, flaws, columns = await asyncio.to_thread(_read_file, path, media_type, known)
+    if context.typed("acao") != "sincronizar":  # an invalid row only keeps what is there
+        rows = [row for row in rows if row.line is not None]
+    return rows, flaws, columns
 
 
 async def _store(path: Path, pieces: AsyncIterator[bytes]) -> None:
@@ -206,7 +236,7 @@ def _read_file(
         for row in table.rows:
             read = columns.read(row)
             if isinstance(read, ValidRow):
-                rows.append(ListRow(read.document.text, read.ref, read.client))
+                rows.append(ListRow(read.document.text, read.ref, read.client, read.line))
                 continue
             flaws.append(read.message)
             if read.document is not None:  # an item that is there stays
