@@ -169,7 +169,7 @@ class WalletListRoutes:
             "Faz os itens de um `cliente`, ou com uma `etiqueta`, serem exatamente os da lista (até"
             f" {SYNCED_AT_ONCE}). Quem sai de uma etiqueta só sai da carteira com a última. Um"
             " documento repetido conta uma vez. O item de uma linha inválida fica como está. Com"
-            " `lote`, a lista são os documentos das linhas dele (202)."
+            " `lote`, a lista são os documentos das linhas dele."
         ),
         parameters=(BATCH, _SIMULATE, _RETROACTIVE, CREATION_KEY),
         takes=RequestBody(
@@ -177,7 +177,6 @@ class WalletListRoutes:
             text="Até 4 MB.",
         ),
         gives=[_SYNCED],
-        other_results=(Result(202, "O que a lista do lote mudou.", (_SYNCED,)),),
         problems=(
             *WRITING,
             *CREATING,
@@ -232,7 +231,7 @@ class WalletListRoutes:
             counts = synced.counts
             failed = invalid_lines([*synced.failed, *invalid])
             body = SyncAnswer(counts.entered, counts.left, counts.stayed, failed)
-            return free_answer(body, 200 if batch_id is None else 202)
+            return free_answer(body)
 
         if simulate:
             return answer(await make(lambda synced: None))
