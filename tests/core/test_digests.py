@@ -103,6 +103,22 @@ def test_a_digest_names_companies_and_no_person() -> None:
     assert "ANA SOUZA" not in str(mail)
 
 
+def test_an_act_that_extends_many_certificates_is_one_line() -> None:
+    kind = "certidao.prorrogada"
+    events = [
+        event(number, kind, ato="Portaria 1/2026", papel={"id": f"p{number // 2}"})
+        for number in range(200)
+    ]
+    events.append(event(200, kind, ato="Portaria 2/2026", papel={"id": "other"}))
+    mail = portfolio_mail("ana", DueMail("digest", events, BEFORE), "https://b.test", "u")
+    (section,) = mail.sections
+    many, one = section.lines
+    assert many.text == "100 certidões prorrogadas: Portaria 1/2026"
+    assert many.address == "https://b.test/app/carteira/certidoes"
+    assert one.text.startswith("ALFA LTDA")
+    assert "Portaria 2/2026" in one.details[0]
+
+
 def test_a_long_digest_is_cut() -> None:
     events = [event(number, "empresa.porte", de="A", para="B") for number in range(500)]
     mail = portfolio_mail("ana", DueMail("digest", events, BEFORE), "https://b.test", "u")

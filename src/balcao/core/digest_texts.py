@@ -1,6 +1,6 @@
 """The messages of a portfolio's notices: a digest of the day, and a notice at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from balcao.core.digests import DueMail, MailableEvent
@@ -11,7 +11,7 @@ from balcao.core.writing import cnpj, counted, whole
 LINES_MAX: Final = 60  # of one message; the portfolio has the others
 _LINES_OF_ITEM_MAX = 8
 _PAGE = "/app/carteira"
-_CERTIFICATES, _ACCOUNT = "certidao.", None
+_CERTIFICATES, _EXTENDED, _ACCOUNT = "certidao.", "certidao.prorrogada", None
 
 
 def item_address(address: str, item_id: str) -> str:
@@ -73,7 +73,7 @@ def _sections(events: Sequence[MailableEvent], address: str) -> Iterator[MailSec
         ("Mudanças", changes),
         ("Avisos da conta", account),
     ):
-        lines = list(_lines(found, address))
+        lines = [*_extensions(found, address), *_lines(_apart(found), address)]
         shown, left = lines[:room], len(lines[room:])
         room -= len(shown)
         if left:
@@ -81,6 +81,31 @@ def _sections(events: Sequence[MailableEvent], address: str) -> Iterator[MailSec
             shown.append(MailLine(text, f"{address}{_PAGE}/mudancas"))
         if shown:
             yield MailSection(title, tuple(shown))
+
+
+def _extensions(events: Sequence[MailableEvent], address: str) -> Iterator[MailLine]:
+    """Yield one line for each act that extended several certificates."""
+    for act, papers in _extended(events).items():
+        if len(papers) > 1:
+            text = f"{whole(len(papers))} certidões prorrogadas: {act}"
+            yield MailLine(text, f"{address}{_PAGE}/certidoes")
+
+
+def _apart(events: Sequence[MailableEvent]) -> Sequence[MailableEvent]:
+    """Return the events that `_extensions` does not report."""
+    acts = {act for act, papers in _extended(events).items() if len(papers) > 1}
+    return [
+        event for event in events if event.kind != _EXTENDED or event.data.get("ato") not in acts
+    ]
+
+
+def _extended(events: Sequence[MailableEvent]) -> Mapping[str, set[str]]:
+    """Return the ids of certificates that were extended, by act."""
+    found: dict[str, set[str]] = {}
+    for event in events:
+        if event.kind == _EXTENDED and event.data.get("ato"):
+            found.setdefault(event.data["ato"], set()).add(event.data["papel"]["id"])
+    return found
 
 
 def _lines(events: Sequence[MailableEvent], address: str) -> Iterator[MailLine]:
