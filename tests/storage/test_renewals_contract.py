@@ -110,6 +110,9 @@ def test_plans_attempts_and_their_failures(world: World) -> None:
     # New terms do not ask a failing source at once.
     world.settings(None, Renewal())
     assert world.stored("next_ms") == (due_ms + 20 * 60_000,)
+    assert next_purchase_ms(with_desk, world.account_id) == due_ms + 20 * 60_000
+    world.settings(0)
+    assert next_purchase_ms(with_desk, world.account_id) is None
 
 
 def test_a_portfolio_with_a_clock_is_left_to_it(world: World) -> None:

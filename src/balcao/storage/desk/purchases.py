@@ -31,10 +31,11 @@ _OLDEST = (
     f" AND w.clock_ms IS NULL AND {MAY_BUY})"
 )
 _NEXT = (
-    "SELECT min(at_ms) FROM (SELECT min(i.recheck_ms) AS at_ms FROM wallet_item AS i"
+    "SELECT min(at_ms) FROM (SELECT min(i.recheck_ms) AS at_ms FROM wallet_item AS i"  # noqa: S608
     " WHERE i.account_id = ? AND i.recheck_ms > ? AND i.ended_ms IS NULL"
     " UNION ALL SELECT min(p.next_ms) FROM wallet_paper AS p"
     " WHERE p.account_id = ? AND p.next_ms > ?) AS found"
+    f" WHERE EXISTS (SELECT 1 FROM wallet AS w WHERE w.account_id = ? AND {HAS_CEILING})"
 )
 # A certificate whose renewal has failed keeps the instant of its next attempt.
 _REPLAN = (
@@ -156,7 +157,7 @@ def has_no_job(about: str) -> str:
 
 def next_purchase_ms(connection: Statements, account_id: int) -> int | None:
     """Return when a portfolio buys next; None: never, or it is not computed yet."""
-    values = (account_id, UNPLANNED_MS, account_id, UNPLANNED_MS)
+    values = (account_id, UNPLANNED_MS, account_id, UNPLANNED_MS, account_id)
     row: Any = connection.execute(_NEXT, values).fetchone()
     at_ms: int | None = row[0]
     return at_ms
