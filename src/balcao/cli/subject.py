@@ -63,9 +63,10 @@ def erase(
 ) -> None:
     """Apaga os dados guardados de uma pessoa física (CPF). Não é preciso parar o serviço.
 
-    São apagados os resultados guardados, os comprovantes, as respostas de Idempotency-Key e,
-    nos detalhes das consultas, o documento. O livro-razão não muda: ele não tem CPF. Se uma lei
-    obriga você a guardar um comprovante, a decisão é sua: veja antes com --dry-run.
+    São apagados os resultados guardados, os comprovantes, as respostas de Idempotency-Key, os
+    itens de carteiras com as certidões e o conteúdo dos eventos e, nos detalhes das consultas, o
+    documento. O livro-razão não muda: ele não tem CPF. Se uma lei obriga você a guardar um
+    comprovante, a decisão é sua: veja antes com --dry-run.
 
     Exemplo:
 
