@@ -177,6 +177,10 @@ class ItemRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     recheck: OwnRecheck | UnsetType = UNSET
     birth: str | UnsetType = UNSET  # YYYY-MM-DD
 
+    @property
+    def states_watched(self) -> bool:
+        return isinstance(self.watched, Sequence)
+
 
 class ItemTerms(msgspec.Struct, frozen=True, gc=False):
     """The part of an item that requests determine."""

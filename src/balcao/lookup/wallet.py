@@ -200,7 +200,7 @@ class WalletDesk:
         subject = Watched(before.document, before.root, cpf)
         if isinstance(request.client, str) and request.client != before.client:
             raise InvalidParameter("cliente: não muda; adicione o documento para o outro cliente.")
-        stated = self._checked(caller, subject, request, birth, {}, usual=())
+        stated = self._checked(caller, subject, request, birth, {})
         sealed = None if cpf is None else self._sealed(cpf, stated)
         entry = Entry(1, subject, stated, None if cpf is None else self._hash(cpf), sealed)
         return await self.desk.wallets.change(
@@ -297,7 +297,10 @@ class WalletDesk:
         subject = watched_of(line.document)
         request = self._checked(caller, subject, line.request, line.birth, allowed)
         if subject.cpf is None:
-            return Entry(number, subject, request)
+            refusal = None
+            if not request.states_watched:
+                refusal = self._refusal_of(caller, WATCHED_USUALLY, allowed)
+            return Entry(number, subject, request, refused_if_new=refusal)
         sealed = self._sealed(subject.cpf, request)
         return Entry(number, subject, request, self._hash(subject.cpf), sealed)
 
@@ -308,25 +311,30 @@ class WalletDesk:
         request: ItemRequest,
         birth: str | None,
         allowed: dict[tuple[str, ...], BalcaoError | None],
-        *,
-        usual: tuple[str, ...] = WATCHED_USUALLY,
     ) -> ItemRequest:
-        """Return a valid request of a caller who may ask all that it watches."""
+        """Return a valid request of a caller who may ask all that it states to watch."""
         stated = checked(subject, request)
         if birth is not None:
             if subject.cpf is None:
                 raise InvalidParameter("data_nascimento: só com um CPF.")
             day = _birth_date(birth, civil_day(self.now_ms()))
             stated = msgspec.structs.replace(stated, birth=day)
-        watched = stated.watched
-        if isinstance(watched, msgspec.UnsetType) or watched is None:
-            watched = () if subject.cpf is not None else usual
-        key = tuple(watched)
-        if key not in allowed:
-            allowed[key] = self._refusal(caller, key)
-        if (refusal := allowed[key]) is not None:
-            raise refusal
+        if stated.states_watched:
+            refusal = self._refusal_of(caller, tuple(stated.watched or ()), allowed)
+            if refusal is not None:
+                raise refusal
         return stated
+
+    def _refusal_of(
+        self,
+        caller: Caller,
+        watched: tuple[str, ...],
+        allowed: dict[tuple[str, ...], BalcaoError | None],
+    ) -> BalcaoError | None:
+        """Return `_refusal`, which `allowed` remembers for the lines of a request."""
+        if watched not in allowed:
+            allowed[watched] = self._refusal(caller, watched)
+        return allowed[watched]
 
     def _refusal(self, caller: Caller, watched: Sequence[str]) -> BalcaoError | None:
         """Return the error if the caller may not look up what would be watched."""

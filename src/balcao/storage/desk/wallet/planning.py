@@ -19,13 +19,18 @@ Key: TypeAlias = str | bytes
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One subject of a request, checked. `sealed`: a person's CPF and birth date."""
+    """One subject of a request, checked.
+
+    `sealed`: a person's CPF and birth date. `refused_if_new`: the caller may not look up what is
+    watched of a new item for which nothing is stated.
+    """
 
     line: int
     subject: Watched
     request: ItemRequest
     document_hash: bytes | None = None
     sealed: bytes | None = None
+    refused_if_new: BalcaoError | None = None
 
     @property
     def key(self) -> Key:
@@ -146,6 +151,8 @@ class Plan:
         return self._create(entry, client) if known is None else self.change(entry, known)
 
     def _create(self, entry: Entry, client: str | None) -> str:
+        if entry.refused_if_new is not None:
+            raise entry.refused_if_new
         request, subject = entry.request, entry.subject
         terms = merged(subject, None, request, has_birth=entry.states_birth)
         if self.room <= 0:
@@ -326,7 +333,10 @@ def _combined(alike: Sequence[Entry]) -> Entry:
         }
         sealed = entry.sealed if entry.states_birth else first.sealed
         request = msgspec.structs.replace(first.request, **stated)
-        first = msgspec.structs.replace(first, request=request, sealed=sealed)
+        refused = entry.refused_if_new and first.refused_if_new  # None: one states what to watch
+        first = msgspec.structs.replace(
+            first, request=request, sealed=sealed, refused_if_new=refused
+        )
     return first
 
 
