@@ -108,7 +108,7 @@ def test_what_account_or_key_may_not_look_up_is_not_watched(world: Service) -> N
         assert (made.status, made.code if code else None) == (403 if code else 201, code)
     again = send(world, "POST", ITEMS, {"documento": CNPJ, "ref": "17"}, restricted)  # it is known
     assert (again.status, again.json["ref"], again.json["vigiar"]) == (200, "17", ["suframa"])
-    lines = [{"documento": CNPJ, "ref": "18"}, {"documento": OTHER}]
+    lines: list[dict[str, object]] = [{"documento": CNPJ, "ref": "18"}, {"documento": OTHER}]
     outcomes = send(world, "POST", ITEMS, {"itens": lines}, restricted).json["itens"]
     assert [each["codigo"] for each in outcomes] == [None, "OPERACAO_NAO_PERMITIDA"]
     lines = [{"documento": OTHER}, {"documento": OTHER, "vigiar": ["suframa"]}]
