@@ -178,6 +178,7 @@ ENVELOPE = {"request_id", "success", "error", "error_message"}
         ({"nome": "", "valida_ate": "2026-08-12"}, "PARAMETRO_INVALIDO"),
         ({"nome": "x" * 81, "valida_ate": "2026-08-12"}, "PARAMETRO_INVALIDO"),
         ({"nome": "a", "valida_ate": "2026-02-30"}, "PARAMETRO_INVALIDO"),
+        ({"nome": "a", "valida_ate": "0026-12-01"}, "PARAMETRO_INVALIDO"),
         ({"nome": "a"}, "PARAMETRO_INVALIDO"),
         ({"nome": f"de {CPF}", "valida_ate": "2026-08-12"}, "MARCA_COM_CPF"),
         ({"nome": "a", "valida_ate": "2026-08-12", "nota": CPF}, "MARCA_COM_CPF"),

@@ -9,6 +9,8 @@ from balcao.core.request_tags import reject_cpf
 NAME_CHARACTERS_MAX: Final = 80
 NOTE_CHARACTERS_MAX: Final = 500
 PER_ITEM_MAX: Final = 50
+# Calendars and spreadsheets cannot write earlier days, which are slips of a key.
+FIRST_LAST_DAY: Final = "1900-01-01"
 
 
 def checked_name(text: str) -> str:
@@ -37,4 +39,11 @@ def checked_day(text: str, field: str) -> str:
         day = None
     if day is None or day.isoformat() != text:
         raise InvalidParameter(f"{field}: um dia, como 2026-08-31.")
+    return text
+
+
+def checked_last_day(text: str) -> str:
+    """Return the last day of a certificate. Raises `InvalidParameter`."""
+    if checked_day(text, "valida_ate") < FIRST_LAST_DAY:
+        raise InvalidParameter(f"valida_ate: um dia a partir de {FIRST_LAST_DAY}.")
     return text

@@ -14,6 +14,7 @@ from balcao.core.manual_papers import (
     NAME_CHARACTERS_MAX,
     NOTE_CHARACTERS_MAX,
     checked_day,
+    checked_last_day,
     checked_name,
     checked_note,
 )
@@ -223,7 +224,7 @@ class PaperView(msgspec.Struct, frozen=True):
 def manual_of(sent: ManualPaperBody) -> ManualPaper:
     """Return a certificate as sent. Raises `InvalidParameter`, `TagWithCpf`."""
     return ManualPaper(
-        checked_name(sent.nome), checked_day(sent.valida_ate, "valida_ate"), checked_note(sent.nota)
+        checked_name(sent.nome), checked_last_day(sent.valida_ate), checked_note(sent.nota)
     )
 
 
@@ -232,7 +233,7 @@ def change_of(sent: ManualPaperChangeBody) -> ManualChange:
     name, day, note = sent.nome, sent.valida_ate, sent.nota
     return ManualChange(
         name if isinstance(name, UnsetType) else checked_name(name),
-        day if isinstance(day, UnsetType) else checked_day(day, "valida_ate"),
+        day if isinstance(day, UnsetType) else checked_last_day(day),
         note if isinstance(note, UnsetType) else checked_note(note),
     )
 

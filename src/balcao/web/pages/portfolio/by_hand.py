@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from balcao.core.errors import CallerError, InvalidParameter, RequestTooLarge
-from balcao.core.manual_papers import checked_day, checked_name, checked_note
+from balcao.core.manual_papers import checked_last_day, checked_name, checked_note
 from balcao.core.problems import problem_of
 from balcao.core.receipts import RECEIPT_BYTES_MAX, Receipt
 from balcao.storage.desk.wallet.manual_papers import ManualChange, ManualPaper
@@ -28,7 +28,7 @@ async def add(context: PageContext) -> Response:
     try:
         new = ManualPaper(
             checked_name(context.typed("nome")),
-            checked_day(context.typed("valida_ate"), "valida_ate"),
+            checked_last_day(context.typed("valida_ate")),
             checked_note(context.typed("nota")),
         )
         paper_id = context.tools.new_id()
@@ -46,7 +46,7 @@ async def renew(context: PageContext) -> Response:
     account_id, item_id = context.account.account_id, context.request.path_params["item_id"]
     paper_id, papers = context.request.path_params["paper_id"], context.desk.manual_papers
     try:
-        day = checked_day(context.typed("valida_ate"), "valida_ate")
+        day = checked_last_day(context.typed("valida_ate"))
         file = await _file(context, paper_id)
         if file is not None:
             await papers.set_file(account_id, item_id, paper_id, file, context.now_ms())
