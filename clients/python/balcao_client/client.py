@@ -1701,6 +1701,27 @@ class Balcao(SyncClient):
             )
         )
 
+    def enviar_arquivo_da_certidao(
+        self, id: str, papel: str, content: bytes, *, content_type: str
+    ) -> Answer[types.RespostaCertidao]:
+        """Enviar arquivo da certidão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return self._ask(
+            Call(
+                "PUT",
+                "/carteira/v1/itens/{}/papeis/{}/arquivo",
+                documents=(
+                    id,
+                    papel,
+                ),
+                content=content,
+                content_type=content_type,
+            )
+        )
+
     def vencimentos(
         self,
         *,
@@ -3637,6 +3658,27 @@ class BalcaoAsync(AsyncClient):
                     papel,
                 ),
                 response_type="bytes",
+            )
+        )
+
+    async def enviar_arquivo_da_certidao(
+        self, id: str, papel: str, content: bytes, *, content_type: str
+    ) -> Answer[types.RespostaCertidao]:
+        """Enviar arquivo da certidão.
+
+        id: O `id` do item.
+        papel: O `id` da certidão.
+        """
+        return await self._ask(
+            Call(
+                "PUT",
+                "/carteira/v1/itens/{}/papeis/{}/arquivo",
+                documents=(
+                    id,
+                    papel,
+                ),
+                content=content,
+                content_type=content_type,
             )
         )
 

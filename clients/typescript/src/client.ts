@@ -1649,6 +1649,23 @@ export class Balcao extends Runtime {
     });
   }
 
+  /** Enviar arquivo da certidão. */
+  async enviarArquivoDaCertidao(given: {
+    /** O `id` do item. */
+    id: string;
+    /** O `id` da certidão. */
+    papel: string;
+    content: Uint8Array<ArrayBuffer> | Blob | string;
+    contentType: string;
+  }): Promise<Answer<types.RespostaCertidao>> {
+    return this.ask({
+      method: "PUT",
+      path: `/carteira/v1/itens/${part(given.id)}/papeis/${part(given.papel)}/arquivo`,
+      content: given.content,
+      contentType: given.contentType,
+    });
+  }
+
   /** Listar vencimentos. */
   async vencimentos(given: {
     /** Certidões que vencem a partir deste dia: AAAA-MM-DD. */
