@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from typing import cast
 
 import msgspec
 import pytest
@@ -31,6 +32,7 @@ from balcao.core.wallet import (
     checked,
     watched_of,
 )
+from balcao.storage.connection import SqlConnection
 from balcao.storage.desk.desk import Desk
 from balcao.storage.desk.wallet import (
     Added,
@@ -41,6 +43,7 @@ from balcao.storage.desk.wallet import (
     RegistryOfNew,
     Synced,
 )
+from balcao.storage.desk.wallet.papers import PapersOfItem, link_papers
 from tests.storage.engines import Engine
 from tests.storage.world import DAY_MS, NOW
 
@@ -401,3 +404,34 @@ def test_a_list_that_is_planned_while_its_items_are_removed(portfolio: Portfolio
     items = [item for item in wallets.page(number, ItemFilter()) if not item.is_person]
     assert len(items) == 2
     assert all(item.registry is not None for item in items)
+
+
+class Counting:
+    """A connection that counts its statements."""
+
+    def __init__(self, inner: SqlConnection) -> None:
+        self.inner, self.statements = inner, 0
+
+    def __getattr__(self, name: str) -> object:
+        self.statements += name in {"execute", "insert_rows"}
+        return getattr(self.inner, name)
+
+
+def test_certificates_of_a_long_list_take_few_statements(portfolio: Portfolio) -> None:
+    """Every commit of the installation waits for that of a list."""
+    watched = ("certidao_federal", "certidao_estadual:SP")
+    items = [
+        PapersOfItem(portfolio.add(entry(cnpj_of(n))).item.item_id, cnpj_of(n), None, watched)
+        for n in range(20)
+    ]
+
+    def work(connection: SqlConnection) -> int:
+        counting = Counting(connection)
+        with connection.transaction():
+            link_papers(cast("SqlConnection", counting), portfolio.number, items, new_id, NOW)
+        return counting.statements
+
+    new_id = portfolio.new_id
+    assert portfolio.engine.run(portfolio.desk.engine.run_in_writer(work)) <= 5
+    found = portfolio.desk.wallets.papers([item.item_id for item in items])
+    assert [len(papers) for papers in found.values()] == [2] * 20
