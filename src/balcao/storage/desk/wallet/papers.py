@@ -27,8 +27,8 @@ _FIND = (
 _NEW = ("paper_id", "account_id", "kind", "uf", "subject", "document_hash", "next_ms", "created_ms")
 _LINK = ("item_id", "paper_id")
 _PLAN_AGAIN = (
-    "UPDATE wallet_paper SET next_ms = ? WHERE kind <> 'outra'"
-    " AND (failures = 0 OR next_ms IS NULL) AND paper_id IN"
+    f"UPDATE wallet_paper SET next_ms = {UNPLANNED_MS} WHERE kind <> 'outra'"  # noqa: S608 - ours
+    f" AND (next_ms IS NULL OR (failures = 0 AND next_ms <> {UNPLANNED_MS})) AND paper_id IN"
     " (SELECT paper_id FROM wallet_item_paper WHERE item_id IN ({places}))"
 )
 _BOUGHT_OF_ITEMS = (
@@ -111,7 +111,7 @@ def plan_papers_again(connection: SqlConnection, item_ids: Sequence[str]) -> Non
     for start in range(0, len(item_ids), _PAPERS_AT_ONCE):
         some = item_ids[start : start + _PAPERS_AT_ONCE]
         places = ", ".join("?" * len(some))
-        connection.execute(_PLAN_AGAIN.format(places=places), (UNPLANNED_MS, *some))
+        connection.execute(_PLAN_AGAIN.format(places=places), some)
 
 
 def unlink_papers(connection: SqlConnection, item_ids: Sequence[str], now_ms: int) -> None:
