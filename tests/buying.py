@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -140,7 +141,10 @@ class Buyer:
 @contextmanager
 def open_buyer(folder: Path, credits: int = 100) -> Iterator[Buyer]:
     """Open a service whose portfolio buys from a fake source."""
-    with open_with_source(folder) as world:
+    with (
+        patch("balcao.service.renewing.RENEW", "of no worker"),  # its own would compete
+        open_with_source(folder) as world,
+    ):
         client = world.account("bela", credits=credits)
         numbers = iter(range(100_000))
         outcomes: list[str] = []

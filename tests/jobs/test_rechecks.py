@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -92,7 +93,10 @@ class Portfolio:
 
 @pytest.fixture
 def portfolio(tmp_path: Path) -> Iterator[Portfolio]:
-    with open_with_source(tmp_path) as world:
+    with (
+        patch("balcao.service.rechecking.RECHECK", "of no worker"),  # its own would compete
+        open_with_source(tmp_path) as world,
+    ):
         client = world.account("bela", credits=10)
         world.clock.advance(seconds=9 * 3_600)  # after the hours of the day
         numbers = iter(range(1_000))
