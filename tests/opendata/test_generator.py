@@ -355,7 +355,7 @@ def test_documents_without_a_company_are_refused(tmp_path: Path, refused: str) -
 def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="não é um CNPJ"):
         generate(tmp_path, 100, 1, include=["11222333000182"])
-    with pytest.raises(ValueError, match="ao menos 27"):
+    with pytest.raises(ValueError, match="ao menos 31"):
         generate(tmp_path, 14, 1, include=EXISTING_COMPANIES)
     with pytest.raises(ValueError, match="de 0 a 1"):
         generate(tmp_path, 100, 1, alphanumeric_share=1.5)

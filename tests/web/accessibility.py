@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from tests.web.live import NARROW, WIDE
 
-BYTES_MAX = 100_000
+BYTES_MAX = 110_000
 
 
 @cache

@@ -161,6 +161,7 @@ def test_public_pages_are_a_short_list() -> None:
         ("POST", "/app/sair"),
         ("GET", "/app/avisos/{token}"),
         ("POST", "/app/avisos/{token}"),
+        ("GET", "/app/calendario/{name}"),  # the address is the secret
         ("GET", "/app/convite/{token}"),
         ("POST", "/app/convite/{token}"),
         ("GET", "/status"),
