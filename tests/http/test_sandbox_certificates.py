@@ -243,7 +243,7 @@ def test_a_refresh_is_always_online(sandbox: Service, document: str, query: str)
 def test_certificates_that_age(
     sandbox: Service, document: str, days: int, renewed: int | str
 ) -> None:
-    """Those of the clock's table, on its day 0."""
+    """The documents of the clock's table answer its day 0 on the real day."""
     body = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE")).json
     assert body["effective_validity"] == after(body["source_queried_at"][:10], days)
     answer = sandbox.get(federal_of(document, "cache_strategy=SO_ONLINE&preferencia_emissao=nova"))

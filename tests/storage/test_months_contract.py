@@ -372,7 +372,7 @@ def test_new_items_get_the_differences_of_the_last_two_months(store: Path, tmp_p
 
 
 def test_events_of_a_root_name_its_head_office(tmp_path: Path) -> None:
-    """It is the establishment with the flag, which is not always that of order 0001."""
+    """The head office has the flag, which is not always that of order 0001."""
     root, store = "33683111", tmp_path / "store"
     branch = row("Estabelecimentos", cnpj_ordem="0001")
     for name, day in (("ANTES", date(2026, 7, 11)), ("DEPOIS", date(2026, 8, 8))):

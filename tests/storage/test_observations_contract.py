@@ -202,7 +202,7 @@ def test_the_first_answer_is_the_baseline(engine: Engine, desk: Desk, ana: Accou
 def test_the_head_office_changes_the_items_of_its_root(
     engine: Engine, desk: Desk, ana: Account
 ) -> None:
-    """It is the establishment with the flag, which is not always that of order 0001."""
+    """The head office has the flag, which is not always that of order 0001."""
     root = watch(engine, ana, CNPJ[:8], "cadastro")
     elsewhere = CNPJ[:8] + "000281"
     first = a_company(identificador_matriz_filial="FILIAL", uf="RJ")

@@ -374,7 +374,7 @@ def test_new_items_enter_with_registry_data_and_events(portfolio: Portfolio) -> 
 
 
 def test_a_list_that_is_planned_while_its_items_are_removed(portfolio: Portfolio) -> None:
-    """It is planned again, and what becomes new by that enters with registry data."""
+    """The stale plan is made again, and items that become new get registry data."""
     wallets, number = portfolio.desk.wallets, portfolio.number
     facts = '{"nome_empresarial":"A","situacao":"ATIVA","data_situacao":null,"competencia":null}'
     asked = list[list[str]]()

@@ -83,7 +83,7 @@ def _json_line(columns: ResultColumns, row: ResultRow) -> bytes:
 
 
 class SheetPlace(NamedTuple):
-    """Where the temporary files of a spreadsheet go, and what checks that they fit."""
+    """The folder of a spreadsheet's temporary files, and the check that they fit."""
 
     folder: Path
     check_room: Callable[[int], None]
