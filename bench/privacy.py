@@ -247,6 +247,7 @@ def _prove(  # noqa: PLR0917
     send(port, admin, "PATCH", "/carteira/v1", {"avisos": notices})
 
     paths = paths_of(people, companies)
+    _wait_until_planned(home)  # schedules are written once, without any lookup
     before = standing(home)
     asked = list(itertools.islice(itertools.cycle(paths), lookups))
     answered = look_up(port, other, asked)
@@ -272,6 +273,20 @@ def _prove(  # noqa: PLR0917
         cursor = page["cursor"]
     seen.texts.append(fetch(port, first, "/carteira/v1/mudancas?limite=1000"))
     seen.texts.append(fetch(port, "", "/metrics"))
+
+
+def _wait_until_planned(home: Path) -> None:
+    until = time.monotonic() + MAIL_SECONDS_MAX
+    while time.monotonic() < until:
+        with contextlib.closing(sqlite3.connect(home / "balcao.db", timeout=30)) as database:
+            ((items, papers),) = database.execute(
+                "SELECT (SELECT count(*) FROM wallet_item WHERE recheck_ms = 0),"
+                " (SELECT count(*) FROM wallet_paper WHERE next_ms = 0)"
+            )
+        if not items + papers:
+            return
+        time.sleep(1)
+    raise SystemExit("schedules were not planned")
 
 
 def _wait_for_reader(home: Path) -> None:
